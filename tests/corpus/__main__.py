@@ -5,17 +5,20 @@
      "charts": {"seen": n, "rendered": n, "unchecked": n, "errors": n} or null, "hook_equals_folder": true or null,
      "frozen": {"manifests": n, "false_errors": n, "planted": n, "found": n},
      "types": {"planted": n, "found": n, "controls": n, "false": n},
-     "hygiene_share": 0.nn, "fields_without_verdict": n}
+     "hygiene_share": 0.nn, "fields_without_verdict": n,
+     "rules": {"ids": n, "met_in_public": n, "proved_by_upstream": n, "by_version": n, "info": n, "dropped": n}}
 
 `errors` are findings of severity error in the public manifests, `false_errors` those that a person judged false;
 `upstream` counts the pods that upstream's validation was asked about, `agree` those that the linter rejects for the
 very fields, `unasked` those that are younger than its records. `repositories` are whole ones (repositories.py), read
 from the registries, with helm and kubectl: without them nothing is known of their false errors and of their charts
-(null). `hook_equals_folder`: hook.py; `frozen` is the set that no rule was mended on; `types` are values
-and places of fields that were planted by the documentation alone, `found` those told as bad as a real kube-apiserver
-takes them (types/); `hygiene_share` is the share of the lines of the
-default text that are hygiene. A finding that nobody judged counts as not right and is printed; so is one that was
-judged right and is gone. Exit status 1 where there is such a one, a false error, or a planted mistake that is missed.
+(null). `hook_equals_folder`: hook.py; `frozen` is the set that no rule was mended on; `types` are values and places of
+fields that were planted by the documentation alone, `found` those told as bad as a real kube-apiserver takes them
+(types/); `hygiene_share` is the share of the lines of the default text that are hygiene. Of `rules` stands how many ids
+there are, how many of them public manifests met, how many of the rest a recorded verdict or a public thread proves, how
+many are by version, and how many are information until somebody shows their failure (standing.py). A finding that
+nobody judged counts as not right and is printed; so is one that was judged right and is gone. Exit status 1 where there
+is such a one, a false error, or a planted mistake that is missed.
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ from .facts import object_of
 from .hook import hook_equals_folder
 from .planted import Planted, mistakes
 from .repositories import Repository, repositories
+from .standing import BY_VERSION, DROPPED, UNSEEN, standings, unseen
 from .upstream import Comparison, compare
 
 HERE = Path(__file__).resolve().parent
@@ -141,6 +145,7 @@ def main(whole: Sequence[Repository] = ()) -> int:
         print(
             f"{rule:<34}" + "  ".join(f"{verdict} {count}" for verdict, count in sorted(verdicts.items(), reverse=True))
         )
+    complaints += [f"{rule}: the linter's list UNSEEN and its standing differ" for rule in sorted(UNSEEN ^ unseen())]
     print("".join(f"{complaint}\n" for complaint in complaints), end="")
     hook = hook_equals_folder() if whole else None
     complaints_of_hook = [name for name, equal in (hook or {}).items() if not equal]
@@ -169,6 +174,19 @@ def line(totals: Counter[str], judged: Comparison, hook: dict[str, bool] | None 
         "types": types.figures(),
         "hygiene_share": round(totals["hygiene_lines"] / max(1, totals["lines"]), 3),
         "fields_without_verdict": len(without_verdict()),
+        "rules": rule_figures(),
+    }
+
+
+def rule_figures() -> dict[str, int]:
+    known = standings().values()
+    return {
+        "ids": len(known),
+        "met_in_public": sum(each.right > 0 for each in known),
+        "proved_by_upstream": sum(each.right == 0 and each.proved for each in known),
+        "by_version": sum(not each.right and not each.proved and each.rule in BY_VERSION for each in known),
+        "info": len(UNSEEN),
+        "dropped": len(DROPPED),
     }
 
 

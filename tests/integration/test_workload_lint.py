@@ -103,7 +103,7 @@ def test_content_and_objects_instead_of_files(tmp_path: Path) -> None:
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "win1", "labels": {"kubernetes.io/os": "windows"}}}
     code, result, _ = play(tmp_path, {"objects": [node]})
     assert code == 0 and [(each["id"], each["line"]) for each in result["findings"]] == [("missing-node-label", 0)]
-    assert result["findings"][0]["severity"] == "warning"
+    assert result["findings"][0]["severity"] == "info"
 
 
 def test_an_accepted_finding_is_reported_as_such(tmp_path: Path) -> None:

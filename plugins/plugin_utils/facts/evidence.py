@@ -15,7 +15,9 @@ from pathlib import Path
 FILE = Path(__file__).with_name("evidence.txt")
 OF_ERRORS = frozenset(["refused", "unscheduled", "unstarted", "killed"])
 OF_WARNINGS = frozenset(["otherwise", "depends"])
-OUTCOMES = OF_ERRORS | OF_WARNINGS | {"taste"}
+SEEN = "seen"
+"""A public thread that shows the failure."""
+OUTCOMES = OF_ERRORS | OF_WARNINGS | {"taste", SEEN}
 PAGE = "page"
 
 

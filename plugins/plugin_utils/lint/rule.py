@@ -43,6 +43,14 @@ class Level:
                 severity = value
         return severity
 
+    def at_most(self, most: Severity) -> Level:
+        """The same with no severity above that."""
+
+        def cap(steps: Steps) -> Steps:
+            return tuple((first, value and min(value, most)) for first, value in steps)
+
+        return Level(cap(self.steps), cap(self.declared), self.docker and min(self.docker, most), self.admission)
+
     def describe(self) -> str:
         """The severity in words, for the documentation; derived from the answers, so that both agree."""
         plain = self._spans(declared=False)

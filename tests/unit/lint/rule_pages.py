@@ -92,11 +92,26 @@ def _page(rule_id: str, rules: list[Rule], fixture: Mapping[str, Any]) -> Iterat
         yield from _part(rule, number, fixture)
     yield "\n## Evidence\n"
     yield from (f"- {each.outcome}: {each}" for each in list_evidence(rule_id))
+    yield from _standing(rule_id)
     yield "\n## Accepting it\n\nAt the object or its pod template, with the reason as value:\n"
     yield f'```yaml\nmetadata:\n  annotations:\n    lint.winkube.node/{rule_id}: "why it is all right here"\n```'
     yield "\nOr for several files or objects, in `.workload-lint.yml`:\n"
     yield f'```yaml\nignore:\n  - rule: {rule_id}\n    reason: why it is all right there\n    files: ["charts/*"]\n```'
     yield "\nAll rules and settings: [workload_lint](../workload_lint.md#rules)."
+
+
+def _standing(rule_id: str) -> Iterator[str]:
+    from tests.corpus.standing import UNSEEN, standings
+
+    known = standings()[rule_id]
+    yield f"- public manifests: {known.right} findings that were judged right, {known.false} false"
+    if known.refused:
+        yield "- kube-apiserver's recorded verdict: the same field"
+    if rule_id in UNSEEN:
+        yield (
+            "\nNobody has shown this failure in public yet, no manifest and no thread: it is information, whatever may"
+            " become of the pod. `severity` in the configuration makes it more."
+        )
 
 
 def _part(rule: Rule, number: int, fixture: Mapping[str, Any]) -> Iterator[str]:
@@ -181,10 +196,14 @@ def index() -> str:
     """The text between the marks of docs/workload_lint.md."""
     from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import RULES
 
-    lines = ["| rule | about | severity | `--fix` |", "|---|---|---|---|"]
+    from tests.corpus.standing import standings
+
+    lines = ["| rule | about | severity | public hits: right, false | `--fix` |", "|---|---|---|---|---|"]
     for rule in RULES:
         fixed = "yes" if rule.fix is not None else ""
-        lines.append(f"| [{rule.id}](rules/{rule.id}.md) | {rule.title} | {rule.level.describe()} | {fixed} |")
+        known = standings()[rule.id]
+        hits = f"{known.right}, {known.false}" if known.right or known.false else ""
+        lines.append(f"| [{rule.id}](rules/{rule.id}.md) | {rule.title} | {rule.level.describe()} | {hits} | {fixed} |")
     return "\n".join(lines) + "\n"
 
 

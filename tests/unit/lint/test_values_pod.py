@@ -26,8 +26,8 @@ def ids(*findings_: Any) -> list[str]:
 def test_huge_pages_of_any_size_in_limits_and_requests(part: str) -> None:
     patch = one_container(resources={part: {"hugepages-1Gi": "1Gi", "hugepages-2Mi": "2Mi", "ephemeral-storage": 1}})
     assert places("huge-pages", patch) == [
-        f"E spec.containers[0].resources.{part}.hugepages-1Gi",
-        f"E spec.containers[0].resources.{part}.hugepages-2Mi",
+        f"I spec.containers[0].resources.{part}.hugepages-1Gi",
+        f"I spec.containers[0].resources.{part}.hugepages-2Mi",
     ]
 
 
@@ -39,7 +39,7 @@ def test_huge_pages_as_a_medium(medium: str, flagged: bool) -> None:
     patch = {"spec": {"volumes": [{"name": "v", "emptyDir": {"medium": medium}}]}}
     found = [each for each in findings(patch, {}) if each.rule == "huge-pages"]
     assert [f"{each.severity.name[0]} {each.path}" for each in found] == (
-        ["E spec.volumes[0].emptyDir.medium"] if flagged else []
+        ["I spec.volumes[0].emptyDir.medium"] if flagged else []
     )
     assert all(each.message.startswith(f"emptyDir.medium {medium}: huge pages are not impl") for each in found)
 
@@ -204,8 +204,8 @@ def test_gmsa_of_pod_and_container(spec: dict[str, Any], path: str) -> None:
     assert ids(*findings({"spec": spec}, {})) == ["I gmsa-network-share"]
     found = findings(several.of(known, pod={"spec": spec}), {})
     assert sorted((each.severity.name[0], each.rule, each.path) for each in found) == [
-        ("E", "unknown-gmsa-spec", path),
         ("I", "gmsa-network-share", path),
+        ("I", "unknown-gmsa-spec", path),
     ]
     more = several.of(known, {**known, "metadata": {"name": "db"}}, pod={"spec": spec})
     (error,) = [each for each in findings(more, {}) if each.rule == "unknown-gmsa-spec"]

@@ -39,8 +39,8 @@ def test_parts_of_a_volume_by_both_fields(field: str) -> None:
     assert places("sub-path", mounting(EMPTY, **{field: "x"})) == []
     assert places("sub-path", mounting(EMPTY, **{field: "x"}), **DOCKER) == [f"E {MOUNT}.{field}"]
     patch = mounting(SECRET, **{field: "x"})
-    assert places("secret-sub-path", patch) == [f"W {MOUNT}.{field}"]
-    assert places("secret-sub-path", patch, **DOCKER) == [f"W {MOUNT}.{field}"]
+    assert places("secret-sub-path", patch) == [f"I {MOUNT}.{field}"]
+    assert places("secret-sub-path", patch, **DOCKER) == [f"I {MOUNT}.{field}"]
     assert places("sub-path", patch) == []
 
 
@@ -260,7 +260,7 @@ def test_block_devices_of_a_container() -> None:
 @pytest.mark.parametrize(("medium", "flagged"), [("Memory", True), ("", False), (None, False)])
 def test_memory_as_a_medium(medium: str | None, flagged: bool) -> None:
     found = places("memory-volume", mounting({"emptyDir": {} if medium is None else {"medium": medium}}))
-    assert found == (["W spec.volumes[0].emptyDir.medium"] if flagged else [])
+    assert found == (["I spec.volumes[0].emptyDir.medium"] if flagged else [])
 
 
 # -- users, modes, growth ----------------------------------------------------------------------------------------------
