@@ -97,7 +97,7 @@ class Answers:
 
 
 def _list_nodes(cluster: Cluster) -> Sequence[Mapping[str, Any]]:
-    """None where they may not be listed."""
+    """Nothing where they may not be listed."""
     try:
         return cluster.nodes()
     except ClusterError as error:
