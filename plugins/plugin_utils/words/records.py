@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from html import unescape
 
 from ..foreign.windows import WINDOW, cut_line
 
@@ -34,6 +35,11 @@ _TAIL = re.compile(
     r"\+ |At (?:line|[A-Z]:\\.*|\S+):\d+ char:\d+|\(extra info|\[Event Detail|goroutine \d+ |created by |panic\(|"
     r"[)\]}]|\.\.\. |RESPONSE \d{3}\b|ERROR CODE:"
 )
+_MARK = re.compile(
+    r"\s*(?:(?:>\s?)+|[-*\u2022] )(?=[IWEF]\d{4} \d\d:|(?:time|ts|level)=|\d{4}-\d\d-\d\d[T ]|Warning +[A-Z])"
+)
+"""What a mail or a list puts before a line of a log."""
+_ENTITY = re.compile(r"&(?:quot|lt|gt|amp|#39|#34);")
 _HINT = re.compile(
     r"\s*(?:To see the stack trace of this error|See '[\w -]+ --help'|Use \"[\w -]+ --help\"|Run '[\w -]+ --help'|"
     r"npm (?:WARN|warn)\b|yarn \S* ?warning|warning (?:CS|MSB|NU|NETSDK|LNK|C)\d+:|\[WARNING\] |WARN: \w+: |"
@@ -63,8 +69,10 @@ class Record:
 
 
 def plain(text: str) -> str:
-    """Without the quoting of a log inside of a log, and without the zeros of UTF-16."""
+    """Without the quoting of a log inside of a log, of HTML, and without the zeros of UTF-16."""
     text = text.replace("\x00", "")
+    if _ENTITY.search(text):
+        text = unescape(text)
     while '\\"' in text or "\\\\" in text:
         text = text.replace('\\"', '"').replace("\\\\", "\\")
     return text
@@ -78,7 +86,8 @@ def records(text: str) -> tuple[Record, ...]:
 def _records(text: str) -> Iterator[Record]:
     parts: list[str] = []
     first, end, headed, last, size = 0, 0, False, "", 0
-    for number, line in enumerate(text.replace("\x00", "").splitlines(), 1):
+    for number, whole in enumerate(text.replace("\x00", "").splitlines(), 1):
+        line = whole[mark.end() :] if (mark := _MARK.match(whole)) else whole
         said = line.strip()
         if not said or _HINT.match(line):
             last = last if _OPEN.search(last) else ""

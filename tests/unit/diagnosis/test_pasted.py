@@ -153,3 +153,17 @@ def test_another_program_that_reaches_the_api_server_says_nothing_of_this_ones_l
     reason: str, file: str, over: bool
 ) -> None:
     assert (about(f"{STRANGE}{reason}\n{REACHES.format(file)}") == ()) == over
+
+
+REFUSED = "E0512 12:00:0{}.1 7 proxier.go:9] hcnCreateEndpoint failed in Win32: refused. (0x803b000d)"
+
+
+@pytest.mark.parametrize("mark", ["> ", ">> ", "- ", "* ", "  - "])
+def test_lines_of_a_mail_or_a_list_are_records(mark: str) -> None:
+    text = "\n".join(f"{mark}{REFUSED.format(each)}" for each in range(3))
+    assert [each.text for each in records(text)] == [REFUSED.format(each) for each in range(3)]
+
+
+def test_what_a_page_has_escaped_is_read() -> None:
+    said = "MountVolume.SetUp failed for volume &quot;a&quot; : references non-existent secret key: b &lt;x&gt;"
+    assert about(said) == about(said.replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">")) != ()
