@@ -60,7 +60,6 @@ UNSEEN = frozenset(
         "probe-of-the-node",
         "recursive-read-only",
         "resize-policy",
-        "runtime-class",
         "sctp",
         "secret-sub-path",
         "service-type",
@@ -73,7 +72,7 @@ UNSEEN = frozenset(
         "windows-build-not-selected",
     ]
 )
-# What the documents of Kubernetes say by version (1.22, 1.27) or of Docker; nobody runs these any more, so that nobody
+# What Kubernetes' documentation says by version (1.22, 1.27) or of Docker; nobody runs these any more, so that nobody
 # shows them.
 BY_VERSION = frozenset(
     [

@@ -262,7 +262,7 @@ def test_a_class_that_is_not_there() -> None:
     pod = {"spec": {"runtimeClassName": "windows-2019"}}
     text = several.of(several.runtime_class(), pod=pod)
     (found,) = [each for each in findings(text, {}) if each.rule == "runtime-class"]
-    assert f"{found.severity.name[0]} {found.path}" == "I spec.runtimeClassName"
+    assert f"{found.severity.name[0]} {found.path}" == "W spec.runtimeClassName"
     assert found.message == "runtimeClassName windows-2019 is not among the RuntimeClasses of the input (mine)."
     assert places("runtime-class", pod) == []
     assert places("runtime-class", several.of(several.runtime_class())) == []
@@ -275,8 +275,8 @@ def test_a_class_that_is_not_there() -> None:
 @pytest.mark.parametrize(
     ("selector", "conflict"),
     [
-        ({BUILD: "10.0.17763"}, [f'I spec.nodeSelector["{BUILD}"]']),
-        ({OS: "linux", BUILD: "10.0.17763"}, [f'I spec.nodeSelector["{OS}"]', f'I spec.nodeSelector["{BUILD}"]']),
+        ({BUILD: "10.0.17763"}, [f'E spec.nodeSelector["{BUILD}"]']),
+        ({OS: "linux", BUILD: "10.0.17763"}, [f'E spec.nodeSelector["{OS}"]', f'E spec.nodeSelector["{BUILD}"]']),
         ({OS: "windows", BUILD: "10.0.20348"}, []),
         ({"disk": "ssd"}, []),
         (None, []),
