@@ -74,7 +74,7 @@ function Get-NodeCachedHash {
         if ($known['size'] -eq $Item.Length -and
             [string]$known['written'] -ceq $written -and
             [string]$known['file_id'] -ceq $id -and
-            [string]$known['sha256'] -cmatch '^[0-9a-f]{64}$') {
+            [string]$known['sha256'] -cmatch '\A[0-9a-f]{64}\z') {
             return [string]$known['sha256']
         }
     }
