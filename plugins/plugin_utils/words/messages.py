@@ -317,7 +317,7 @@ def _of_log(program: str, text: str, quiet: timedelta, works: bool) -> Iterator[
         different = list(dict.fromkeys(map(_bare, said)))[-_COMPARED:]
         signs = frozenset(map(sign_of, different))
         rows = {row_of(line, each) for line in different for each in messages - PLACES}
-        row = next(iter(rows)) if len(rows) == 1 else None
+        row = rows.pop() if len(rows) == 1 else None
         yield Hit(finding, program, shown, len(said), first.source, messages <= PLACES, signs, row)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 
 from .line import parse
 
@@ -50,11 +50,12 @@ def sign_of(record: str) -> Sign:
 def speak_twice(signs: Iterable[Sign]) -> bool:
     """Whether there are two among them that say more than one."""
     different = tuple(dict.fromkeys(signs))[:_MOST]
-    return any(_differ(one, other) for one, other in combinations(different, 2))
+    return any(_differ(pair) for pair in combinations(different, 2))
 
 
-def _differ(one: Sign, other: Sign) -> bool:
-    if _quotes(one, other) or _quotes(other, one):
+def _differ(pair: tuple[Sign, Sign]) -> bool:
+    one, other = pair
+    if any(_quotes(*each) for each in permutations(pair)):
         return _is_another(one.object, other.object)
     return True
 
