@@ -37,7 +37,12 @@ class LargeService:
 
 
 def read_large(cluster: Cluster) -> tuple[LargeService, ...]:
-    """The cluster's: one request, and one for each of them. ClusterError."""
+    """The cluster's: one request, and one for each of them, found out once for all nodes of a task. ClusterError."""
+    known = cluster.find_out("large Services", lambda: {"counts": _count_large(cluster)})["counts"]
+    return tuple(LargeService(name, count) for name, count in known)
+
+
+def _count_large(cluster: Cluster) -> list[tuple[str, int]]:
     found: dict[tuple[str, str], list[Object]] = defaultdict(list)
     for each in cluster.items(SLICES):
         metadata = each.get("metadata") or {}
@@ -45,11 +50,11 @@ def read_large(cluster: Cluster) -> tuple[LargeService, ...]:
         if SERVICE_NAME in labels and not {PROXY_NAME, HEADLESS} & set(labels):
             found[str(metadata.get("namespace")), str(labels[SERVICE_NAME])].append(each)
     large = {key: count for key, own in found.items() if (count := count_most(own)) > DESTINATIONS}
-    return tuple(
-        LargeService(f"{space}/{name}", count)
+    return [
+        (f"{space}/{name}", count)
         for (space, name), count in sorted(large.items())
         if counts_all(_ask(cluster, space, name))
-    )
+    ]
 
 
 def _ask(cluster: Cluster, space: str, name: str) -> Object:

@@ -7,7 +7,8 @@ Ansible's workers are separate processes. They share a folder of the run, in whi
 contain a service account's token, so the files are encrypted with a key that only the run's processes have.
 
 A file has a line for the answer and, if that is a collection, one for each item, which begins with the hash of its
-name: a worker that needs one Node of thousands decodes that line alone.
+name: a worker that needs one Node of thousands decodes that line alone. The end is marked: what a full disk has cut
+off is no answer.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from io import FileIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 try:
     from cryptography.fernet import Fernet, InvalidToken
@@ -36,6 +38,7 @@ FOR_THE_RUN = None
 _CIPHER: Any = None if Fernet is None else Fernet(Fernet.generate_key())
 """Made when Ansible loads the action, before it forks its workers."""
 _FAILED = b"failed"
+_END = b"\n."
 _Decode = Callable[[bytes, "int | None"], "Object | None"]
 """Of a file's bytes; the number of seconds for which they count. InvalidToken if they are older, or of another run."""
 
@@ -70,7 +73,7 @@ class Remembered:
             return decode(_encode(ask()), None)
 
         try:
-            file = (self.folder / f"asked-{name}").open("a+b")
+            file = (self.folder / f"asked-{name}").open("a+b", buffering=0)  # else closing it may fail as well
         except OSError:
             return ask_alone()
         with file:
@@ -80,23 +83,24 @@ class Remembered:
                 return ask_alone()
             file.seek(0)
             kept = file.read()
-            with suppress(InvalidToken):
-                return decode(kept, self.fresh_s)
+            if kept.endswith(_END):
+                with suppress(InvalidToken):
+                    return decode(kept.removesuffix(_END), self.fresh_s)
             if kept == _FAILED:
                 fcntl.flock(file, fcntl.LOCK_UN)  # else all would wait in turn for a server that is down
             return decode(_ask_and_keep(file, ask), None)
 
 
-def _ask_and_keep(file: BinaryIO, ask: Callable[[], Object | None]) -> bytes:
-    kept = _FAILED
+def _ask_and_keep(file: FileIO, ask: Callable[[], Object | None]) -> bytes:
+    written = _FAILED
     try:
         kept = _encode(ask())
+        written = kept + _END
     finally:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.truncate(0)
         with suppress(OSError):
-            file.write(kept)
-            file.flush()
+            file.write(written)
     return kept
 
 

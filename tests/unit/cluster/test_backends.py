@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -24,10 +25,15 @@ class Api:
     def __init__(self, *slices: dict[str, Any], service: dict[str, Any] | int) -> None:
         self.slices, self.service = list(slices), service
         self.asked: list[str] = []
+        self.known: dict[str, dict[str, Any]] = {}
 
     def items(self, path: str) -> list[dict[str, Any]]:
         self.asked.append(path)
         return self.slices
+
+    def find_out(self, what: str, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        self.known[what] = self.known.get(what) or ask()
+        return self.known[what]
 
     def get(self, path: str) -> dict[str, Any] | None:
         self.asked.append(path)
@@ -76,6 +82,12 @@ def test_only_those_count_that_a_node_has_one_rule_for(
     labels: dict[str, str], service: dict[str, Any] | int, found: bool
 ) -> None:
     assert bool(large(slice_of(0, 70, labels=labels), service=service)[0]) == found
+
+
+def test_the_nodes_of_a_task_count_once() -> None:
+    api = Api(slice_of(0, 70), service={})
+    assert {read_large(api) for _node in range(3)} == {(LargeService("default/big", 70),)}  # type: ignore[arg-type]
+    assert len(api.asked) == 2
 
 
 def test_a_cluster_that_does_not_answer_is_no_empty_one() -> None:

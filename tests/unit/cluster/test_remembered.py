@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import resource
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -180,6 +182,36 @@ def test_the_whole_list_is_as_it_was_asked(tmp_path: Path) -> None:
         assert found == {"kind": "NodeList", "items": [{"metadata": {"name": "b"}}, {"metadata": {"name": "a"}}]}
     assert Remembered(tmp_path, "task").find_item("/nodes", "c", ask) is None
     assert ask.times == 1
+
+
+def test_a_list_that_a_full_disk_has_cut_off_is_asked_for_again(tmp_path: Path) -> None:
+    ask = Asked(tmp_path, {"kind": "NodeList", "items": NODES})
+    Remembered(tmp_path, "task")("/nodes", ask)
+    (kept,) = tmp_path.glob("asked-*")
+    whole = kept.read_bytes()
+    ends = [place for place in range(len(whole)) if whole.startswith(b"\n", place)]
+    for times, end in enumerate((*ends, 0, len(whole) - 1), 2):
+        kept.write_bytes(whole[:end])
+        assert Remembered(tmp_path, "task").find_item("/nodes", "win2", ask) == NODES[2], "it is no absent Node"
+        assert ask.times == times
+        whole = kept.read_bytes()
+
+
+@FORKS
+def test_a_full_disk_stops_no_plan(tmp_path: Path) -> None:
+    """A file may have as many bytes as a disk that is almost full has."""
+    answer = {"items": [{"metadata": {"name": f"win{number}"}} for number in range(20)]}
+
+    def work() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+        found = [Remembered(tmp_path, "task")("/nodes", lambda: answer) for _worker in range(2)]
+        raise SystemExit(0 if found == [answer, answer] else 1)
+
+    worker = FORK.Process(target=work)
+    worker.start()
+    worker.join()
+    assert worker.exitcode == 0
 
 
 def test_who_may_not_list_nodes_reads_the_one(tmp_path: Path) -> None:
