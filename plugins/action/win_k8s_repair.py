@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
@@ -41,10 +42,10 @@ class ActionModule(ConvergingAction):
 
     _how: RepairOptions
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The repair; then the condition Healthy, from the record that the repair is in."""
+    def keep_record(self, work: Callable[[], dict[str, Any]], *, changes: bool) -> dict[str, Any]:
+        """As any task; then the condition Healthy, from the record that the repair is in."""
         try:
-            return super().run(tmp, task_vars)
+            return super().keep_record(work, changes=changes)
         finally:
             if self.adds.repair is not None and self._how.conditions:
                 self._write_health(self._how.node_name)
@@ -60,7 +61,7 @@ class ActionModule(ConvergingAction):
             if self._node.link.accepted:
                 self.adds.repair = Repair(cause=cause, mended=False, why=str(error))
             raise
-        if not self._task.check_mode:
+        if not self._task.check_mode and not result.get("broken"):
             self.adds.repair = Repair(cause=cause, mended=True)
         return result
 

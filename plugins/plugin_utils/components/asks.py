@@ -33,7 +33,7 @@ class Controller(Protocol):
         """A rendered template: the role's, or the user's in its place."""
 
     def warn_once(self, sentence: str) -> None:
-        """Show a warning of the task once."""
+        """Show a warning of the run once."""
 
 
 class Asks:

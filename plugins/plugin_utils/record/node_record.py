@@ -61,7 +61,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:
-    """A repair that changed something, or began to."""
+    """A repair that ended with nothing left to do, or one that began to change something and failed."""
 
     cause: str = field(metadata=_told("The id of the finding, else the name of the repair."))
     mended: bool = field(metadata=_told("Whether it ended as it should."))

@@ -23,8 +23,8 @@ def list_conditions(record: NodeRecord, node: NodeObject) -> list[Condition]:
 
 
 def judge_health(record: NodeRecord, node: NodeObject) -> list[Condition]:
-    """Healthy, of the last repair that changed something or began to. Where there was none, True for a Node that has
-    no such condition yet and of which nothing is left to do."""
+    """Healthy, of the last repair. Where there was none, True for a Node that has no such condition yet and of which
+    nothing is left to do."""
     if record.repairs:
         last = record.repairs[-1]
         return [healthy() if last.mended else healthy(last.cause, last.why)]
