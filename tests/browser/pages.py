@@ -39,6 +39,8 @@ def _node(host: str, found: Any, markup: str) -> dict[str, Any]:
     return {
         "host": host,
         "windows": "Windows Server 2022 (10.0.20348.2582)",
+        "ready": "True",
+        "standing": "Ready, 1.37.1, containerd 2.3.7",
         "message": "",
         "counts": {"errors": len(found.causes)},
         "services": [f"kubelet: running, C:\\k\\kubelet.exe --{'x' * 200}"],
