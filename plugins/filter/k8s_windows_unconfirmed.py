@@ -63,11 +63,11 @@ def k8s_windows_unconfirmed(answer: Any, hosts: Sequence[str], variable: str) ->
     alone = len(hosts) == 1 and [text.casefold() for text in named] in (["true"], ["yes"])
     if confirmed or counted or alone:
         return ""
-    wanted = "true" if len(hosts) == 1 else shlex.quote(",".join(sorted(hosts, key=by_number)))
-    named_hosts = ", ".join(sorted(hosts, key=by_number))
+    in_order = sorted(hosts, key=by_number)
+    wanted = "true" if len(hosts) == 1 else shlex.quote(",".join(in_order))
     number = "" if len(hosts) == 1 else f" (or their number, {variable}={len(hosts)})"
     return (
-        f"This run works on {named_hosts}, and {variable} "
+        f"This run works on {', '.join(in_order)}, and {variable} "
         f"{'is not set' if not named else f'is {answer!r}'}. If "
         f"{'this host is' if len(hosts) == 1 else f'these {len(hosts)} hosts are'} meant, add -e {variable}={wanted}"
         f"{number}; else choose hosts with --limit. --check --diff shows what would change and asks for nothing."
