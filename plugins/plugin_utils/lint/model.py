@@ -35,16 +35,24 @@ def show_path(path: Path) -> str:
     return text
 
 
-# Fields of pods that name an object, whose name is not secret.
+# Fields of pods that name an object, whose name is not secret; nor is a credential spec, which names an account.
 _SECRET_KEY = (
-    r"(?:(?![\w.-]{0,80}(?:gmsaCredentialSpecName|secretName)\b)[\w.-]{0,80}(?:pass(?:word|wd)?|pwd|secret|token|credential"
+    r"(?:(?![\w.-]{0,80}(?:gmsaCredentialSpec(?:Name)?|secretName)\b)[\w.-]{0,80}(?:pass(?:word|wd)?|pwd|secret|token|credential"
     r"|(?:api|access|account|shared)[-_]?(?:access[-_]?)?key)[\w.-]{0,80})"
 )
 _IN_URL = re.compile(r"(?P<before>[a-z][a-z0-9+.-]{0,20}://[^:/@\s\"']{0,200}:)[^@/\s\"']{1,300}(?=@)", re.IGNORECASE)
 _MAY_HOLD_KEY = re.compile(r"pass|pwd|secret|token|credential|key", re.IGNORECASE)
 _VALUE = r"(?!\*\*\*)[^\s;,&\"']+"
 _BY_KEY = re.compile(rf"(?P<before>\b{_SECRET_KEY}[\"']?(?:\s{{0,4}}=\s{{0,4}}|:)[\"']?){_VALUE}", re.IGNORECASE)
-_IN_YAML = re.compile(rf"(?P<before>^\W{{0,80}}{_SECRET_KEY}[\"']?:\s+[\"']?){_VALUE}", re.IGNORECASE)
+_IN_YAML = re.compile(
+    rf"(?P<before>(?:^\W{{0,80}}|[{{,]\s{{0,4}}[\"']?){_SECRET_KEY}[\"']?:\s+(?![{{\[])[\"']?){_VALUE}", re.IGNORECASE
+)
+# A variable in one line: `{name: DB_PASSWORD, value: x}`, or JSON.
+_IN_FLOW = re.compile(
+    rf"(?P<before>\bname[\"']?:\s{{0,4}}[\"']?{_SECRET_KEY}[\"']?,\s{{0,4}}[\"']?value[\"']?:\s{{0,4}})"
+    r"(?:\"(?:[^\"\\]|\\.)*\"?|'[^']*'?|[^,}\"'][^,}]*)",
+    re.IGNORECASE,
+)
 
 
 def mask(text: str) -> str:
@@ -54,6 +62,7 @@ def mask(text: str) -> str:
         text = _IN_URL.sub(r"\g<before>***", text)
     if _MAY_HOLD_KEY.search(text):
         text = _IN_YAML.sub(r"\g<before>***", _BY_KEY.sub(r"\g<before>***", text))
+        text = _IN_FLOW.sub(r"\g<before>***", text)
     return text
 
 

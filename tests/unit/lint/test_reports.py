@@ -347,3 +347,9 @@ def test_the_name_of_a_credential_spec_is_no_secret() -> None:
     assert mask("gmsaCredentialSpecName: web") == "gmsaCredentialSpecName: web"
     assert mask("secretName: web-tls") == "secretName: web-tls"
     assert mask("clientSecret: abc") == "clientSecret: ***"
+    assert mask("- {name: DB_PASSWORD, value: a b}, {name: c, value: d}") == (
+        "- {name: DB_PASSWORD, value: ***}, {name: c, value: d}"
+    )
+    assert mask(r'{"name": "TOKEN", "value": "a\"b"}, {}') == '{"name": "TOKEN", "value": ***}, {}'
+    assert mask("stringData: {password: abc, user: d}") == "stringData: {password: ***, user: d}"
+    assert mask("- {name: a, secret: {secretName: b}}") == "- {name: a, secret: {secretName: b}}"
