@@ -479,10 +479,10 @@ def _ends_at_once(case: PodCase) -> Iterator[Hit]:
             name = call.program if call else ""
             if call and len(call.words) > 1 and f"{name} {call.words[1].lower()}" in _RETURNS:
                 name += f" {call.words[1].lower()}"
-            # Not pause.exe, which images bring.
-            if call is None or script.shell == EXEC or name not in _RETURNS or call.words[0].lower() == "pause.exe":
+            if call is None or script.shell == EXEC or name not in _RETURNS or call.loops:
                 continue
-            if call.loops:
+            # Not start.exe and pause.exe, which images bring.
+            if name in ("start", "pause") and call.words[0].lower() != name:
                 continue
             waits = any(re.match(r"[-/]wait?", word, re.IGNORECASE) for word in call.words)
             if not waits and not (name in _READ_THE_CONSOLE and console) and not _is_left_to_its_input(run.words):
@@ -521,13 +521,17 @@ def _find_replaced_paths(severe: bool) -> Find:
 
     @needing("env")
     def find(case: PodCase) -> Iterator[Hit]:
-        by_name = {run.container.path for run in runs(case) if _is_found_by_path(run.words[0])}
+        by_name = [
+            (run.container.path, program_name(run.words[0])) for run in runs(case) if _is_found_by_path(run.words[0])
+        ]
         for container in case.pod.containers if not case.pod.host_process else ():
             for number, entry in enumerate(map(as_map, as_list(container.value.get("env")))):
                 name, value = as_text(entry.get("name")), as_text(entry.get("value"))
                 if name.upper() != "PATH" or not value or _SYSTEM32.search(value):
                     continue
-                if severe is (value.startswith("/") or container.path in by_name):
+                # One of its folders may be the program's own: `C:\Program Files\dotnet`.
+                lost = any(own == container.path and name not in value.lower() for own, name in by_name)
+                if severe is (value.startswith("/") or lost):
                     path = (*container.path, "env", number, "value")
                     yield Hit(path, {"name": name, "value": value[:60]}, container.name)
 

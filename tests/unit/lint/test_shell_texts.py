@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import live_documents
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Finding, Severity
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
 
 SERVERCORE = "mcr.microsoft.com/windows/servercore:ltsc2022"
@@ -15,6 +16,10 @@ MOUNT = {"volumeMounts": [{"name": "tools", "mountPath": r"C:\tools"}]}
 
 def said(container: dict[str, Any], **spec: Any) -> list[str]:
     """Rules of errors and warnings about a container of a Windows pod."""
+    return [each.rule for each in found(container, **spec)]
+
+
+def found(container: dict[str, Any], **spec: Any) -> list[Finding]:
     started = {} if {"command", "args", "image"} & container.keys() else {"command": ["a.exe"]}
     whole = {
         "os": {"name": "windows"},
@@ -24,7 +29,7 @@ def said(container: dict[str, Any], **spec: Any) -> list[str]:
         **spec,
     }
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": whole}
-    return [each.rule for each in lint(live_documents([pod]), Profile()).findings if each.severity.name != "INFO"]
+    return [each for each in lint(live_documents([pod]), Profile()).findings if each.severity is not Severity.INFO]
 
 
 def powershell(text: str) -> dict[str, Any]:
@@ -41,6 +46,8 @@ def powershell(text: str) -> dict[str, Any]:
         "for (;;) { Start-Service w3svc }",
         "do { Start-Service w3svc } while ($true)",
         "do { Start-Service w3svc } until ($false)",
+        "@'\nit's\nif there is a quote\n'@ | Out-File a; Start-Sleep 5",
+        '@"\n5" of rain\nif there is a quote\n"@ | Out-File a; Start-Sleep 5',
     ],
 )
 def test_scripts_that_are_right(text: str) -> None:
@@ -62,6 +69,11 @@ def test_the_same_with_a_mistake(text: str, rule: str) -> None:
 def test_loops_of_cmd_without_an_end() -> None:
     text = "for /l %i in (0,0,1) do (ping -n 30 127.0.0.1 > NUL & net start w3svc)"
     assert said({"command": ["cmd", "/c", text]}) == []
+
+
+def test_a_program_that_is_called_as_a_word_of_cmd() -> None:
+    assert said({"command": ["cmd", "/c", r"C:\app\start.exe"]}) == []
+    assert said({"command": ["cmd", "/c", r"start C:\app\app.exe"]}) == ["ends-at-once"]
 
 
 def test_what_ends_by_itself_may_end() -> None:
@@ -94,6 +106,14 @@ def test_a_program_that_a_volume_brings() -> None:
 )
 def test_variables_that_are_right(env: dict[str, str]) -> None:
     assert said({"env": [env]}) == []
+
+
+def test_a_path_with_the_folder_of_the_program() -> None:
+    env = [{"name": "PATH", "value": r"C:\Program Files\dotnet;C:\app"}]
+    image = "mcr.microsoft.com/dotnet/aspnet:8.0-windowsservercore-ltsc2022"
+    for command, severity in (("dotnet", Severity.WARNING), ("powershell", Severity.ERROR)):
+        told = found({"env": env, "image": image, "command": [command, "-File", "a"]})
+        assert [(each.rule, each.severity) for each in told] == [("replaced-path", severity)]
 
 
 def test_waiting_that_is_right() -> None:
