@@ -169,11 +169,13 @@ _AHit = tuple[Rule, Hit, Path, Case]
 
 def _without_what_cannot_be_read(hits: list[_AHit]) -> list[_AHit]:
     """Of a value that the API server cannot read nothing else is true."""
-    broken = [path for rule, _hit, path, _subject in hits if rule.id == _UNDECODABLE]
+    broken = {path for rule, _hit, path, _subject in hits if rule.id == _UNDECODABLE}
     if not broken:
         return hits
     return [
-        each for each in hits if each[0].id == _UNDECODABLE or not any(each[2][: len(path)] == path for path in broken)
+        each
+        for each in hits
+        if each[0].id == _UNDECODABLE or not any(each[2][:number] in broken for number in range(len(each[2]) + 1))
     ]
 
 

@@ -97,10 +97,14 @@ def is_library(chart: Path) -> bool:
 
 def render_chart(chart: Path, rendering: Rendering) -> tuple[list[Document], list[UnreadableError]]:
     """What is in a chart under the names of their templates, equal ones once, and the reasons why it was not
-    rendered in each of its ways."""
+    rendered in each of its ways. Raises UnreadableError for a file of values that does not exist."""
     file = chart / CHART
     if is_library(chart):
         return [], []
+    ways = rendering.ways(chart)
+    for name in (name for way in ways for name in way.values):
+        if "://" not in name and not Path(name).is_file():
+            raise UnreadableError(f"{name}: there is no such file of values.", name)
     helm = shutil.which("helm")
     if helm is None:
         return [], [_unchecked(file, "chart", "helm is not on the path")]
@@ -113,7 +117,9 @@ def render_chart(chart: Path, rendering: Rendering) -> tuple[list[Document], lis
                 source = _with_dependencies(helm, chart, Path(copies))
             except UnreadableError as error:
                 return [], [error]
-        for way in rendering.ways(chart):
+            except OSError as error:
+                return [], [_unchecked(file, "chart", str(error))]
+        for way in ways:
             options = [f"--kube-version=1.{rendering.minor}.0", *(f"--values={each}" for each in way.values)]
             options += [part for each in way.sets for part in ("--set", each)]
             try:
@@ -174,22 +180,13 @@ def _repositories(helm: str, charts: Iterable[Path], copies: Path) -> Mapping[st
     """helm's environment with a list of repositories of its own: the user's, and those that the charts name."""
     environment = {**os.environ, "HELM_REPOSITORY_CONFIG": str(copies / "repositories.yaml")}
     environment["HELM_REPOSITORY_CACHE"] = str(copies / "cache")
-    asked = subprocess.run(
-        [helm, "env", "HELM_REPOSITORY_CONFIG"], capture_output=True, text=True, timeout=_LONGEST_S, check=False
-    )
-    own = Path(asked.stdout.strip() or "/nonexistent")
+    own = Path(_run([helm, "env", "HELM_REPOSITORY_CONFIG"]).stdout.strip() or "/nonexistent")
     if own.is_file():
         shutil.copy(own, environment["HELM_REPOSITORY_CONFIG"])
     named = {as_text(each.get("repository")) for chart in charts for each in _dependencies(chart)}
     for number, url in enumerate(sorted(each for each in named if each.startswith(("http://", "https://")))):
         # One that cannot be added is named by `dependency build`.
-        subprocess.run(
-            [helm, "repo", "add", f"workload-lint-{number}", url],
-            env=environment,
-            capture_output=True,
-            timeout=_LONGEST_S,
-            check=False,
-        )
+        _run([helm, "repo", "add", f"workload-lint-{number}", url], environment)
     return environment
 
 
@@ -286,14 +283,30 @@ def _output(
 ) -> str:
     """What a program that renders writes. Raises UnreadableError with its last error."""
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=_LONGEST_S, check=False, env=env
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise _unchecked(file, what, f"{Path(command[0]).name}: {error}", values) from error
+        done = _run(command, env)
+    except OSError as error:
+        raise _unchecked(file, what, str(error), values) from error
     if done.returncode:
         raise _unchecked(file, what, _last_error(done.stderr) or f"exit status {done.returncode}", values)
     return done.stdout
+
+
+def _run(command: list[str], env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """What a program says that gets no input. Raises OSError, also after too long a time."""
+    try:
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_LONGEST_S,
+            check=False,
+            env=env,
+        )
+    except subprocess.TimeoutExpired:
+        # Its own text has all arguments, and --set may have passwords.
+        raise TimeoutError(f"{Path(command[0]).name} did not end within {_LONGEST_S} seconds") from None
 
 
 _ERROR = re.compile(r"^error:\s*", re.MULTILINE | re.IGNORECASE)

@@ -96,7 +96,10 @@ def _files(name: str, exclude: Excluded) -> Iterator[str]:
     matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
     if not matches:
         raise UnreadableError(f"{name}: there is no such file, folder or pattern.")
-    yield from (each for each in matches if Path(each).is_file() and not exclude.covers(each))
+    files = [each for each in matches if Path(each).is_file()]
+    if not files:
+        raise UnreadableError(f"{name}: no file matches this pattern; name folders themselves, or **/*.yaml in them.")
+    yield from (each for each in files if not exclude.covers(each))
 
 
 def _read_files(names: Iterable[str], inputs: Inputs, seen: set[str]) -> None:
@@ -128,8 +131,8 @@ def _chart_of(file: Path) -> Path | None:
     folder = file.parent
     if (file.name == CHART or file.name.startswith("values")) and (folder / CHART).is_file():
         return folder
-    above = [each for each in file.parents if each.name == "templates"]
-    return above[-1].parent if above and (above[-1].parent / CHART).is_file() else None
+    charts = [each.parent for each in file.parents if each.name == "templates" and (each.parent / CHART).is_file()]
+    return charts[-1] if charts else None
 
 
 class _Patches:
@@ -154,17 +157,17 @@ class _Patches:
 def _read_folder(name: str, exclude: Excluded, rendering: Rendering, inputs: Inputs, seen: set[str]) -> None:
     found = list_folder(Path(name))
     number = len(inputs.documents), len(inputs.unreadable)
-    skipped = [each for each in (*found.files, *found.charts, *found.kustomizations) if exclude.covers(str(each))]
+    skipped = {each for each in (*found.files, *found.charts, *found.kustomizations) if exclude.covers(str(each))}
     for chart in found.charts:
         if chart not in skipped and str(chart) not in seen:
             seen.add(str(chart))
             documents, reasons = render_chart(chart, rendering)
-            inputs.documents += documents
+            inputs.documents += [each for each in documents if not exclude.covers(each.file)]
             inputs.unreadable += reasons
-    rendered = _render_kustomizations([each for each in found.kustomizations if each not in skipped], inputs, seen)
-    changes = {each.resolve() for file in found.kustomizations for each in list_changes(file)}
+    parts = _render_kustomizations([each for each in found.kustomizations if each not in skipped], inputs, seen)
+    parts |= {each.resolve() for file in found.kustomizations for each in list_changes(file)}
     for file in sorted(map(str, found.files)):
-        if Path(file) not in skipped and file not in seen and Path(file).resolve() not in rendered | changes:
+        if Path(file) not in skipped and file not in seen and Path(file).resolve() not in parts:
             seen.add(file)
             _read(file, inputs)
     mine = inputs.documents[number[0] :]
@@ -212,9 +215,9 @@ def list_folder(folder: Path) -> Folder:
     ignored = _list_ignored(folder)
     for root, folders, files in os.walk(folder):
         here = Path(root)
-        shown = [each for each in (*folders, *files) if not each.startswith(".")]
+        shown = {each for each in (*folders, *files) if not each.startswith(".")}
         if ignored:
-            shown = [each for each in shown if str((here / each).resolve()) not in ignored]
+            shown = {each for each in shown if str((here / each).resolve()) not in ignored}
         folders[:] = sorted(each for each in folders if each in shown)
         if CHART in files and CHART in shown:
             found.charts.append(here)

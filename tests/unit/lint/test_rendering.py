@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from ansible_collections.winkube.node.plugins.action import workload_lint as action
-from ansible_collections.winkube.node.plugins.plugin_utils.lint import cli
+from ansible_collections.winkube.node.plugins.plugin_utils.lint import cli, rendering
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import add_unreadable, lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.sources import read_inputs
@@ -109,7 +109,8 @@ def test_values_of_tests_then_those_of_the_configuration_then_those_of_the_comma
     ]
     assert len(said["findings"]) == 2, "what two files of values say alike is said once"
     (folder / "log").unlink()
-    (folder / "sub").mkdir()
+    write(folder / "sub" / "prod.yaml", "")
+    write(folder / "x.yaml", "")
     text = "charts:\n- {path: ../charts/w*, values: [prod.yaml], set: [a=1, b=2]}\n- {path: ../charts/web}\n"
     write(folder / "sub" / "lint.yml", text)
     run("charts", "--config", "sub/lint.yml")
@@ -120,6 +121,44 @@ def test_values_of_tests_then_those_of_the_configuration_then_those_of_the_comma
     (folder / "log").unlink()
     run("charts/web", "--config", "sub/lint.yml", "--values", "x.yaml", "--set", "c=3")
     assert asked(folder) == ["--kube-version=1.37.0 --values=x.yaml --set c=3"]
+
+
+def test_a_file_of_values_that_is_not_there_is_wrong_use(folder: Path) -> None:
+    chart(folder / "web")
+    assert run("web", "--values", "prd.yaml") == (
+        cli.UNUSABLE,
+        "",
+        "workload-lint: prd.yaml: there is no such file of values.\n",
+    )
+    write(folder / "lint.yml", "charts: [{path: web, values: [prd.yaml]}]\n")
+    assert run("web", "--config", "lint.yml")[0] == cli.UNUSABLE
+    assert run("web", "--values", "https://example.com/a.yaml")[0] == cli.FINDINGS
+
+
+def test_a_program_that_does_not_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rendering, "_LONGEST_S", 0.2)
+    chart(folder / "web", "name: web\ndependencies: [{name: a, repository: 'https://charts.example.com'}]\n")
+    write(folder / "web" / "Chart.lock", "")
+    program(folder / "bin" / "helm", "#!/bin/sh\nexec sleep 10\n")
+    for arguments in (["--set", "pin=1234"], ["--build-dependencies"]):
+        code, out, err = run("web", *arguments)
+        assert (code, err) == (cli.OK, "")
+        assert "this chart was not checked: helm did not end within 0.2 seconds. [not-checked]" in out
+        assert "1234" not in out
+
+
+def test_a_template_that_is_excluded(folder: Path) -> None:
+    chart(folder / "web")
+    program(folder / "bin" / "helm", f"#!/bin/sh\necho '# Source: web/templates/pod.yaml'\necho '{json.dumps(POD)}'\n")
+    assert [each["file"] for each in reported("web")["findings"]] == ["web/templates/pod.yaml"]
+    assert reported("web", "--exclude", "web/templates/pod.yaml")["findings"] == []
+
+
+def test_a_pattern_of_folders_alone_is_wrong_use(folder: Path) -> None:
+    chart(folder / "charts" / "web")
+    code, out, err = run("charts/*")
+    assert (code, out) == (cli.UNUSABLE, "")
+    assert err.startswith("workload-lint: charts/*: no file matches this pattern")
 
 
 def test_the_values_that_fail_are_named(folder: Path) -> None:
@@ -201,6 +240,9 @@ def test_files_that_are_named_say_what_was_not_rendered(folder: Path) -> None:
         ("host-pid", "apps/base/pod.yml"),
     ]
     assert run(*names)[0] == cli.OK and run(*names, "--fail-on-unchecked")[0] == cli.FINDINGS
+    chart(folder / "templates" / "web")
+    told = reported("templates/web/templates/pod.yaml")["findings"]
+    assert [each["file"] for each in told] == ["templates/web/Chart.yaml"]
 
 
 def test_without_a_name_the_repository_less_what_git_ignores(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
