@@ -89,17 +89,18 @@ class ActionModule(ClusterAction):
         ignore = (*config.ignore, *(_ignore(entry) for entry in how.ignore or ()))
         inputs = self._inputs(how, config, profile)
         documents = inputs.documents
+        baseline = self._resolve(how.baseline) if how.baseline else config.baseline
+        accepted = read_baseline(Path(baseline)) if baseline else None  # before a file is changed
         report = add_unreadable(lint(documents, profile, ignore), inputs.unreadable)
         result: dict[str, Any] = {"changed": False}
-        baseline = self._resolve(how.baseline) if how.baseline else config.baseline
         if how.fix:
             # What came as text or from a cluster has no file to change.
             fixed = [each for each in fix(documents, report, profile, ignore) if Path(each.file).is_absolute()]
             result |= self._write(fixed)
             # What is left is reported, in check mode too.
             report = add_unreadable(lint(apply_fixes(documents, fixed), profile, ignore), inputs.unreadable)
-        if baseline:
-            report, _gone = apply_baseline(report, read_baseline(Path(baseline)), baseline)
+        if accepted is not None:
+            report, _gone = apply_baseline(report, accepted, baseline)
         if how.report and not self._task.check_mode:
             with Path(how.report).open("w", encoding="utf-8") as file:
                 file.writelines(render(report, profile, how.report_format, how.strict))

@@ -90,6 +90,8 @@ def test_fix_shows_first_changes_then_and_finds_nothing_after(tmp_path: Path) ->
     _, shown, output = play(tmp_path, {"paths": ["web.yml"], "fix": True}, "--check", "--diff")
     assert shown["changed"] and file.read_text(encoding="utf-8") == BAD
     assert "-            allowPrivilegeEscalation: false   # copied from Linux" in output
+    code, _, output = play(tmp_path, {"paths": ["web.yml"], "fix": True, "baseline": "none.json"})
+    assert code != 0 and "the baseline cannot be read" in output and file.read_text(encoding="utf-8") == BAD
     code, fixed, _ = play(tmp_path, {"paths": ["web.yml"], "fix": True})
     assert code == 0 and fixed["changed"] and fixed["findings"] == []
     assert file.read_text(encoding="utf-8") == FIXED

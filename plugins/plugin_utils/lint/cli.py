@@ -153,6 +153,8 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
         for name in inputs.empty if options.paths or config.paths else ():
             raise UnreadableError(f"{name}: there is no manifest, chart or kustomization in this folder.")
         documents = inputs.documents
+        name = "" if options.write_baseline else options.baseline or config.baseline
+        accepted = read_baseline(Path(name)) if name else None  # before a file is changed
         report = add_unreadable(lint(documents, profile, config.ignore), inputs.unreadable)
         if options.fix:
             # A report for programs gets standard output for itself.
@@ -163,8 +165,8 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
             Path(options.write_baseline).write_text(as_baseline(report), encoding="utf-8")
             out.write(f"The findings are written to {options.write_baseline}; {summary(report)}\n")
             return OK
-        if name := options.baseline or config.baseline:
-            report, gone = apply_baseline(report, read_baseline(Path(name)), name)
+        if accepted is not None:
+            report, gone = apply_baseline(report, accepted, name)
             if gone:
                 err.write(f"{name}: {gone} of its findings are not there any more; --write-baseline writes it again.\n")
         _print(report, profile, options, out)

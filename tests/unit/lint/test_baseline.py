@@ -59,6 +59,16 @@ def test_what_is_no_baseline_is_wrong_use(folder: Path, text: str | None, senten
     assert (code, out) == (cli.UNUSABLE, "") and err.startswith("workload-lint: b.json: ") and sentence in err
 
 
+def test_what_is_no_baseline_is_refused_before_a_file_is_fixed(folder: Path) -> None:
+    file, fixable = folder / "web.yml", f"{TEXT}      securityContext: {{allowPrivilegeEscalation: false}}\n"
+    file.write_text(fixable, encoding="utf-8")
+    (folder / "b.json").write_text("[", encoding="utf-8")
+    assert run("--fix", "--write", "--baseline", "b.json", "web.yml")[0] == cli.UNUSABLE
+    assert file.read_text(encoding="utf-8") == fixable
+    run("--fix", "--write", "web.yml")
+    assert file.read_text(encoding="utf-8") == TEXT
+
+
 def test_the_configuration_is_searched_up_to_the_root_of_the_repository(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
