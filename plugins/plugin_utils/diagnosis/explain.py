@@ -24,7 +24,7 @@ from typing import Any
 
 from ..facts.containerd import CRI, IMAGES, RUNTIME
 from ..foreign.files import ForeignError
-from ..foreign.values import check_toml, load_json, load_yaml, shorten
+from ..foreign.values import check_toml, load_yaml, shorten
 from ..foreign.windows import WINDOW
 from ..network.parse import KINDS as HNS_KINDS
 from ..network.pasted import PastedError, json_values
@@ -64,7 +64,7 @@ def kind_of(text: str) -> str:
     """What a text is, by its form; messages of programs if nothing else."""
     found: list[Any] | None = None
     if text.lstrip()[:1] in {"[", "{"}:
-        found = [each for value in json_values(text) or [] for each in (value if isinstance(value, list) else [value])]
+        found = _objects(text)
         keys = {key for each in found if isinstance(each, Mapping) for key in each}
         if "cniVersion" in keys or {"name", "plugins"} <= keys or {"type", "ipam"} <= keys:
             return CNI
@@ -78,6 +78,11 @@ def kind_of(text: str) -> str:
         if any(word in low for word in words_of(pattern.pattern) or ()) and pattern.search(text):
             return LOG if kind == CONTAINERD and found else kind
     return LOG
+
+
+def _objects(text: str) -> list[Any]:
+    """Of one or several JSON values, those within a list too; none of other text."""
+    return [each for value in json_values(text) or [] for each in (value if isinstance(value, list) else [value])]
 
 
 class Worth(IntEnum):
@@ -98,28 +103,29 @@ class Explained:
     worth: Worth
 
 
-def explain(texts: Mapping[str, str], host: str = "") -> Explained:
-    """What each text was taken for, what it shows, and what mends it."""
+def explain(texts: Mapping[str, str]) -> Explained:
+    """What each text was taken for, what it shows, and what mends it in any cluster."""
     kinds = {name: kind_of(text) for name, text in texts.items()}
-    lines = list(_of_scene({name: text for name, text in texts.items() if kinds[name] in {HNS, ADAPTERS}}, host))
-    checkers: Mapping[str, Callable[[str, str], Iterator[str]]] = {
-        CNI: _of_cni,
-        CONTAINERD: _of_containerd,
-        KUBELET: _of_kubelet,
-        NODES: _of_nodes,
-    }
-    for name in sorted((each for each in texts if kinds[each] in checkers), key=lambda each: kinds[each] == NODES):
-        lines += [f"{name}: {said}" for said in checkers[kinds[name]](name, texts[name])]
-    told = [(name, each) for name in texts if kinds[name] == LOG for each in meanings(texts[name], host)]
-    causes = lines or not all(is_place(each) for _name, each in told)
-    lines += [f"{name}: {say(each)}" for name, each in told]
+    causes = list(_of_scene({name: text for name, text in texts.items() if kinds[name] in {HNS, ADAPTERS}}))
+    checkers: Mapping[str, Callable[[str], Iterator[str]]] = {CONTAINERD: _of_containerd, KUBELET: _of_kubelet}
+    for name, text in texts.items():
+        if kinds[name] == CNI:
+            causes += _of_cni(name, text)
+        elif kinds[name] in checkers:
+            causes += [f"{name}: {said}" for said in checkers[kinds[name]](text)]
+    found = [(Worth.CAUSE, said) for said in causes]
+    for name in (each for each in texts if kinds[each] == NODES):
+        found += [(worth, f"{name}: {said}") for worth, said in _of_nodes(texts[name])]
+    for name in (each for each in texts if kinds[each] == LOG):
+        told = meanings(texts[name], "")
+        found += [(Worth.PLACES if is_place(each) else Worth.CAUSE, f"{name}: {say(each)}") for each in told]
     taken = ", ".join(f"{name} ({kinds[name]})" for name in texts)
-    if not lines:
+    if not found:
         return Explained((f"{NOTHING} in {taken}.",), Worth.NOTHING)
-    return Explained((*lines, f"Looked at: {taken}."), Worth.CAUSE if causes else Worth.PLACES)
+    return Explained((*(said for _worth, said in found), f"Looked at: {taken}."), min(worth for worth, _said in found))
 
 
-def _of_scene(texts: Mapping[str, str], host: str) -> Iterator[str]:
+def _of_scene(texts: Mapping[str, str]) -> Iterator[str]:
     parts: dict[str, Any] = {}
     hns: dict[str, Any] = {}
     for text in dict.fromkeys(texts.values()):
@@ -142,7 +148,7 @@ def _of_scene(texts: Mapping[str, str], host: str) -> Iterator[str]:
         theirs = Node.unknown(layout, cni_managed_by="cluster", kube_proxy_managed_by="cluster")
         scene = scene_of(Reading(parts=parts), theirs)
         for cause in diagnose(scene).causes:
-            yield f"{cause.finding.title} [{cause.finding.id}]. {cause.finding.advise(host)}"
+            yield f"{cause.finding.title} [{cause.finding.id}]. {cause.finding.sentence}"
 
 
 def _hns_kinds(text: str) -> Iterator[str]:
@@ -160,6 +166,7 @@ def _hns_kinds(text: str) -> Iterator[str]:
 
 
 def _of_cni(name: str, text: str) -> Iterator[str]:
+    """Each sentence begins with the name."""
     from ..components.cni.judge import judge
     from ..components.cni.rules import Subject
 
@@ -167,7 +174,7 @@ def _of_cni(name: str, text: str) -> Iterator[str]:
         yield each.sentence
 
 
-def _of_containerd(_name: str, text: str) -> Iterator[str]:
+def _of_containerd(text: str) -> Iterator[str]:
     """What holds for every node; what a node's settings want only a node can say."""
     from ..components.containerd.containerd_toml import Document
 
@@ -193,7 +200,7 @@ _NO_CGROUPS = ("cgroupsPerQOS", "cgroupRoot", "systemReservedCgroup", "kubeReser
 validation_windows.go."""
 
 
-def _of_kubelet(_name: str, text: str) -> Iterator[str]:
+def _of_kubelet(text: str) -> Iterator[str]:
     try:
         config = load_yaml(text)
     except ForeignError as error:
@@ -214,15 +221,16 @@ def _of_kubelet(_name: str, text: str) -> Iterator[str]:
         )
 
 
-def _of_nodes(_name: str, text: str) -> Iterator[str]:
-    """Of `kubectl get nodes`: those that are not as they should be."""
+def _of_nodes(text: str) -> Iterator[tuple[Worth, str]]:
+    """Of `kubectl get nodes`: those that are not as they should be. Why one is not Ready stands elsewhere."""
     rows = [line for line in text.splitlines() if line.strip() and not line[:1].isspace() and not _NODES.match(line)]
     for row in rows:
         name, status, *_rest = [*row.split(), "", ""][:3]
         if "NotReady" in status or "Unknown" in status:
-            yield f"{name} is {status}: kubectl describe node {name} says why, and so does winkube.node.diagnose."
+            said = f"{name} is {status}: kubectl describe node {name} says why, and so does winkube.node.diagnose."
+            yield Worth.PLACES, said
         elif "SchedulingDisabled" in status:
-            yield f"{name} is cordoned: kubectl uncordon {name}, when you are done."
+            yield Worth.CAUSE, f"{name} is cordoned: kubectl uncordon {name}, when you are done."
 
 
 _ADAPTER = re.compile(r"^\S.*? adapter (?P<name>.+?):\s*$")
@@ -232,8 +240,7 @@ _FIELD = re.compile(r"^\s+(?P<key>[\w ]+?)[ .]*:\s*(?P<value>.*)$")
 def adapters(text: str) -> list[dict[str, Any]]:
     """The adapters of ipconfig (in English) or Get-NetAdapter, as a reading has them."""
     if text.lstrip()[:1] in {"[", "{"}:
-        values = load_json(text)
-        rows = [each for each in (values if isinstance(values, list) else [values]) if isinstance(each, Mapping)]
+        rows = [each for each in _objects(text) if isinstance(each, Mapping)]
         return [
             _adapter(str(each.get("Name") or ""), number, str(each.get("Status", "Up")))
             for number, each in enumerate(rows)

@@ -6,8 +6,6 @@
 Files, folders and bundles of collect_logs (zip), or standard input. Exit status 0: a cause, or a short list of causes;
 3: only where something failed; 1: nothing is wrong, or known; 2: nothing could be read, or winkube-explain failed. What
 cannot be read is told, and the rest is looked at.
-
-A file of its own: the command of the wheel, and what the playbook explain.yml runs by explain_files.
 """
 
 from __future__ import annotations

@@ -95,9 +95,8 @@ class Finding:
         return " ".join(part for part in (self.text, self.why, self.remedy.plain) if part)
 
     def advise(self, host: str) -> str:
-        """The sentence, and what this collection does about it on a host of the inventory; without a host the sentence
-        alone."""
-        return f"{self.sentence} {self.remedy.ours(host) if host else ''}".strip()
+        """The sentence, and what this collection does about it on a host of the inventory."""
+        return f"{self.sentence} {self.remedy.ours(host)}".strip()
 
     def as_data(self, host: str = "") -> dict[str, Any]:
         """As modules return it, with the remedy's command for a host of the inventory."""

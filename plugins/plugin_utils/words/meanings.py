@@ -79,11 +79,11 @@ def is_place(meaning: Mapping[str, Any]) -> bool:
     return str(meaning["cause"]).startswith(NO_CAUSE)
 
 
-def message_lines(message: str, host: str = "") -> list[str]:
-    """The same for a terminal; nothing without a message."""
+def message_lines(message: str) -> list[str]:
+    """The same for a terminal, without a host; nothing without a message."""
     if not message.strip():
         return []
-    return [f"Your message: {say(each)}" for each in meanings(message, host)] or [
+    return [f"Your message: {say(each)}" for each in meanings(message, "")] or [
         "Your message is not known, neither its place nor a code in it."
     ]
 

@@ -42,11 +42,11 @@ _MARK = re.compile(
 _ENTITY = re.compile(r"&(?:quot|lt|gt|amp|#39|#34);")
 _HINT = re.compile(
     r"\s*(?:To see the stack trace of this error|See '[\w -]+ --help'|Use \"[\w -]+ --help\"|Run '[\w -]+ --help'|"
-    r"npm (?:WARN|warn)\b|yarn \S* ?warning|warning (?:CS|MSB|NU|NETSDK|LNK|C)\d+:|\[WARNING\] |WARN: \w+: |"
+    r"npm (?:WARN|warn)\b|yarn \S* ?warning|warning (?:CS|MSB|NU|NETSDK|LNK|C)\d+:|\[WARNING\] (?!plugin/)|WARN: \w+: |"
     r".{0,260}\(\d+(?:,\d+)?\): warning \w+\d+:)"
 )
 """What kubeadm, kubectl and docker say to the reader, and what a build tool (npm, yarn, MSBuild, Maven, BuildKit) warns
-of: nothing of it tells what failed."""
+of: nothing of it tells what failed. CoreDNS' warnings begin as Maven's do, with the name of a plugin."""
 _OPEN = re.compile(r"(?:[,(=]|: ?)$")
 _KLOG = re.compile(r"[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)")
 _STAMP = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)")

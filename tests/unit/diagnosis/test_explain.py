@@ -162,6 +162,7 @@ def test_the_command_reads_files_folders_and_bundles(tmp_path: Path, capsys: pyt
         ("version = 2\n[plugins]\na" + ".a" * 500 + " = 1", "nested more than 128 deep"),
         ("version = [2]\n[plugins]\n", "version is [2]"),
         ('[{"Name": "a", "InterfaceDescription": "x", "ifIndex": 3}, 5]', NOTHING),
+        ('{"Name": "a", "InterfaceDescription": "x"}\n{"Name": "b", "InterfaceDescription": "y"}', NOTHING),
         (IPCONFIG.replace("255.255.240.0", "xxx.xxx.xxx.0"), NOTHING),
         ('{"a": ' * 100_000, NOTHING),
         ("[" * 100_000, NOTHING),
@@ -238,6 +239,9 @@ LISTED = "E1120 10:00:00.1 1 proxier.go:9] hcnCreateLoadBalancer failed in Win32
         (PLACE, 3, "Not known"),
         (f"{PLACE}\n{BROKEN}", 0, "[hns.policy-refused]"),
         ("Thank you, it works now.", 1, "Nothing"),
+        ("[WARNING] plugin/kubernetes: API connection failure: dial tcp 10.96.0.1:443: i/o timeout", 3, "i/o timeout"),
+        (NODES, 3, "win1 is NotReady"),
+        (NODES.replace("NotReady", "Ready,SchedulingDisabled"), 0, "win1 is cordoned"),
     ],
 )
 def test_the_status_tells_a_cause_from_a_place(
@@ -247,6 +251,13 @@ def test_the_status_tells_a_cause_from_a_place(
     log.write_text(text, encoding="utf-8")
     assert explain_cli.main([str(log)]) == status
     assert named in capsys.readouterr().out
+
+
+def test_of_a_pasted_configuration_no_ending_is_judged() -> None:
+    listed = {"cniVersion": "1.0.0", "name": "cbr0", "plugins": [{"type": "flannel", "delegate": {"apiVersion": 2}}]}
+    said = " ".join(explain({"standard input": json.dumps(listed)}).lines)
+    assert "ending" not in said and "standard input: standard input" not in said
+    assert "the ending .conflist" in " ".join(explain({"10-flannel.conf": json.dumps(listed)}).lines)
 
 
 def test_a_fault_of_its_own_is_no_answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

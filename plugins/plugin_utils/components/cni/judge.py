@@ -22,7 +22,7 @@ from ...facts.flannel import BACKENDS
 from ...facts.version import Version, VersionError
 from ...words.cause import ERROR
 from ..networks import find_uncovered, parse_ranges
-from .conf import Conf, ConfError, ConfPolicy, Plugin, find_repeats, join, lower, read
+from .conf import ENDINGS, LIST_ENDING, Conf, ConfError, ConfPolicy, Plugin, find_repeats, join, lower, read
 from .policy_forms import find_dropped
 from .rules import Fault, Subject
 
@@ -63,8 +63,8 @@ def _fault(identity: str, subject: Subject, where: str, seen: str, wanted: str) 
 
 
 def _check_file(conf: Conf, subject: Subject) -> Iterator[Fault]:
-    is_list = subject.file.casefold().endswith(".conflist")
-    if is_list != conf.is_list:
+    file = subject.file.casefold()
+    if file.endswith(ENDINGS) and file.endswith(LIST_ENDING) != conf.is_list:
         seen = "it holds 'plugins'" if conf.is_list else "it holds a single plugin"
         yield _fault("cni.ending", subject, "", seen, "the ending .conflist" if conf.is_list else "the ending .conf")
     yield from _network_name(conf.name, subject)
