@@ -20,8 +20,11 @@ from .line import parse
 
 _MOST = 40
 """So many different signs are compared."""
-_CHANGING = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|0x[0-9a-f]+|\b[0-9a-f]{12,}\b|\d+", re.IGNORECASE)
-"""What differs from one attempt to the next: ids, times, ports."""
+_CHANGING = re.compile(
+    r"\b(?:\d+(?:\.\d+)?(?:h|ms?|s|[u\u03bcn]s))+\b|[0-9a-f]{8}-[0-9a-f-]{27}|0x[0-9a-f]+|\b[0-9a-f]{12,}\b|\d+",
+    re.IGNORECASE,
+)
+"""What differs from one attempt to the next: how long it took (1m0s), ids, times, ports."""
 _ATTEMPT = ("container", "socket")
 """Kinds of objects that are new at each attempt."""
 _PART = re.compile(r"[/_(]")

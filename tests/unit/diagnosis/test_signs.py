@@ -37,6 +37,7 @@ KUBELET = (
         (CONTAINERD.format(1, "a", EXISTS.format("a" * 64)), CONTAINERD.format(2, "a", EXISTS.format("b" * 64))),
         (CONTAINERD.format(1, "a", EXISTS.format("a" * 64)), KUBELET.format(1, EXISTS.format("a" * 64), "shop/a")),
         (f"dial tcp 10.0.0.1:6443: {CA}", CA),
+        ("x: it did not come within 45s", "x: it did not come within 1m0.5s"),
         ('pod "shop/web-1": Element not found. (0x490)', 'for pod "web-1": Element not found. (0x490)'),
     ],
 )
