@@ -146,7 +146,7 @@ CHECKS = (
             ERROR,
             "There are no load balancing rules",
             "HNS lost them or was restarted, or kube-proxy waits for a network of another name.",
-            RESTART_KUBE_PROXY.said("Restart-Service kube-proxy: it recreates its rules."),
+            RESTART_KUBE_PROXY,
             "kubernetes/kubernetes#110849",
             explains=("kube-proxy.rule-*", "traffic.*"),
         ),
@@ -158,7 +158,7 @@ CHECKS = (
             ERROR,
             "A rule leads to an endpoint that is gone",
             "The endpoint was deleted under kube-proxy.",
-            RESTART_KUBE_PROXY.said("Restart-Service kube-proxy: it recreates its rules."),
+            RESTART_KUBE_PROXY,
             "kubernetes/kubernetes#110849",
             explains=("kube-proxy.rule-backends", "traffic.*"),
         ),
@@ -170,10 +170,7 @@ CHECKS = (
             WARNING,
             "Two rules have the same address and port",
             "kube-proxy was stopped and started without clearing what it had made.",
-            POLICY_LISTS.said(
-                "Stop kube-proxy, remove HNS's policy lists (Get-HnsPolicyList | Remove-HnsPolicyList), start "
-                "kube-proxy: it recreates its rules."
-            ),
+            POLICY_LISTS,
         ),
         _twice,
     ),
@@ -183,10 +180,7 @@ CHECKS = (
             ERROR,
             "A rule has another source VIP",
             "The node's range has changed, or the rule is older than kube-proxy's last start.",
-            POLICY_LISTS.said(
-                "Stop kube-proxy, remove HNS's policy lists (Get-HnsPolicyList | Remove-HnsPolicyList), start "
-                "kube-proxy: it recreates its rules."
-            ),
+            POLICY_LISTS,
             "kubernetes/kubernetes#100962",
             explains=("traffic.*",),
         ),
@@ -213,10 +207,7 @@ CHECKS = (
             WARNING,
             "A rule is there whose Service is gone",
             "kube-proxy could not delete it, or was stopped when the Service went.",
-            POLICY_LISTS.said(
-                "Stop kube-proxy, remove HNS's policy lists (Get-HnsPolicyList | Remove-HnsPolicyList), start "
-                "kube-proxy: it recreates its rules."
-            ),
+            POLICY_LISTS,
             "kubernetes/kubernetes#139519",
         ),
         _stale,
@@ -228,7 +219,7 @@ CHECKS = (
             ERROR,
             "A rule leads to other addresses than the Service has",
             "kube-proxy or HNS did not take in a change of the endpoints.",
-            RESTART_KUBE_PROXY.said("Restart-Service kube-proxy: it recreates its rules."),
+            RESTART_KUBE_PROXY,
             "kubernetes/kubernetes#131466",
             explains=("traffic.*",),
         ),

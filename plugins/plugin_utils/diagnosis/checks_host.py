@@ -378,10 +378,7 @@ CHECKS = (
             "With HNS its endpoints and rules were lost; kube-proxy may try for ever to make rules that it believes "
             "to be "
             "there (0xb7).",
-            AFTER_HNS.said(
-                "Restart-Service flanneld, kube-proxy: they recreate their endpoints and rules; delete the pods "
-                "whose endpoints are gone."
-            ),
+            AFTER_HNS,
             "kubernetes/kubernetes#139519",
             explains=("kube-proxy.*",),
         ),

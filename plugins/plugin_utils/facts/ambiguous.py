@@ -4,7 +4,7 @@
 """Codes of Windows that have more than one cause in one and the same operation: a short list, likeliest first, and the
 look that tells them apart.
 
-    row = find_row("hcn", "0x803b0013", {RULE, HNS})
+    row = find_row("0x803b0013", {RULE, HNS})
     row.causes[0].id, row.look
 
 A code with one known cause in an operation has no row, however many it has in others: messages_*.py name that one. Each

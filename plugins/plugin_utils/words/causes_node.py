@@ -209,9 +209,7 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "The service hns does not run",
         "Somebody stopped it, or it crashed; endpoints are lost with it.",
-        START_HNS.said(
-            "Start-Service hns, then Restart-Service flanneld, kube-proxy; delete the pods whose endpoints are gone."
-        ),
+        START_HNS,
         explains=("hns.*", "flannel.*", "cni.*", "kube-proxy.*", "node.not-ready", "node.taint", "pod.*"),
     ),
     Cause(
@@ -219,7 +217,7 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "The service vmcompute does not work",
         "The feature Containers is incomplete, or someone stopped or disabled the service.",
-        START_VMCOMPUTE.said("sc.exe config vmcompute start= demand, then Start-Service vmcompute."),
+        START_VMCOMPUTE,
         explains=("pod.*",),
     ),
     Cause(
@@ -311,10 +309,7 @@ CAUSES: tuple[Cause, ...] = (
         ERROR,
         "The pod network is of another type",
         "The node was switched between l2bridge and overlay without removing the old network.",
-        SWITCH_MODE.said(
-            "With the node drained: stop flanneld, remove the network of the other type (Get-HnsNetwork, "
-            "Remove-HnsNetwork), start flanneld."
-        ),
+        SWITCH_MODE,
         explains=(
             *("hns.no-network", "hns.network-other-mode", "cni.plugin-type", "cni.network-name", "cni.exceptions"),
             *("flannel.*", "kube-proxy.*", "hns.endpoint-*", "node.not-ready", "pod.*"),

@@ -10,8 +10,6 @@ from .logged import logged
 from .remedies import REJOIN, advice, converge
 from .remedy import Ends
 
-REJOIN_IT = "Let the node join again: playbooks/repair.yml -e winkube_repair=rejoin; drain it first."
-
 CAUSES: tuple[Cause, ...] = (
     logged(
         "host.not-elevated",
@@ -70,12 +68,8 @@ CAUSES: tuple[Cause, ...] = (
         "kubelet.conf is not there or its certificate has run out, and there is no bootstrap kubeconfig: "
         "the join was not finished, or the node was off too long.",
         REJOIN.said(
-            (
-                "Make a new token (kubeadm token create --print-join-command); with the node drained remove "
-                "/etc/kubernetes/kubelet.conf and C:\\var\\lib\\kubelet\\pki on it, and join it again."
-            ),
-            Ends.PODS,
-            Ends.MEMBERSHIP,
+            "Make a new token (kubeadm token create --print-join-command); with the node drained remove "
+            "/etc/kubernetes/kubelet.conf and C:\\var\\lib\\kubelet\\pki on it, and join it again."
         ),
     ),
     logged(
@@ -90,14 +84,10 @@ CAUSES: tuple[Cause, ...] = (
         "A certificate is not of the expected CA",
         "A kubeconfig of another cluster, an old CA after the cluster was recreated, or a proxy that opens TLS.",
         REJOIN.said(
-            (
-                "Compare certificate-authority-data of the kubeconfig with ConfigMap kube-root-ca.crt; write "
-                "the cluster's CA into the kubeconfig, and for the kubelet into /etc/kubernetes/pki/ca.crt. "
-                "Where a proxy opens TLS, put the API server into NO_PROXY. A node of a cluster that was made "
-                "anew joins again."
-            ),
-            Ends.PODS,
-            Ends.MEMBERSHIP,
+            "Compare certificate-authority-data of the kubeconfig with ConfigMap kube-root-ca.crt; write "
+            "the cluster's CA into the kubeconfig, and for the kubelet into /etc/kubernetes/pki/ca.crt. "
+            "Where a proxy opens TLS, put the API server into NO_PROXY. A node of a cluster that was made "
+            "anew joins again."
         ),
     ),
     logged(
@@ -671,11 +661,7 @@ CAUSES: tuple[Cause, ...] = (
         "join.leftovers",
         "Something of an earlier join is there",
         "Files, a running kubelet or a Ready Node of that name.",
-        REJOIN.said(
-            "With the node drained: kubeadm reset on it, kubectl delete node NAME, then join again.",
-            Ends.PODS,
-            Ends.MEMBERSHIP,
-        ),
+        REJOIN.said("With the node drained: kubeadm reset on it, kubectl delete node NAME, then join again."),
     ),
     logged(
         "join.not-admin",
