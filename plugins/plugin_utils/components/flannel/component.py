@@ -70,8 +70,9 @@ def build_resources(given: Given[FlannelOptions]) -> Resources:
 def answers_of(given: Given[FlannelOptions]) -> Answers | None:
     """What the cluster says; None without access to it."""
     options = given.options
-    waits = options.managed_by == "service" and not given.is_unsettled
-    return given.ask_cluster("flannel", lambda of: Answers.of(of, options.node_name, waits=waits))
+    ours = options.managed_by == "service"
+    waits = ours and not given.is_unsettled
+    return given.ask_cluster("flannel", lambda of: Answers.of(of, options.node_name, ours=ours, waits=waits))
 
 
 def _firewall(given: Given[FlannelOptions]) -> Resources:

@@ -35,8 +35,8 @@ NETWORKS = ("flannel", "calico", "antrea", "ovn")
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What the cluster says about this node: its Node, the DaemonSets, flannel's ConfigMap and its name, and without a
-    ConfigMap all Nodes, on which flannel notes its backend."""
+    """What the cluster says about this node: its Node, the DaemonSets, flannel's ConfigMap and its name, and for a
+    flannel of ours without a ConfigMap all Nodes, on which flannel notes its backend."""
 
     server: str
     node: Mapping[str, Any] | None
@@ -46,8 +46,9 @@ class Answers:
     nodes: Sequence[Mapping[str, Any]] = ()
 
     @classmethod
-    def of(cls, cluster: Cluster, name: str, *, waits: bool) -> Answers:
-        """Ask the cluster. `waits`: wait up to POD_CIDR_S for a Node's podCIDR. Raises ClusterError."""
+    def of(cls, cluster: Cluster, name: str, *, ours: bool, waits: bool) -> Answers:
+        """Ask the cluster. `ours`: flannel is a service of ours; `waits`: wait up to POD_CIDR_S for a Node's podCIDR.
+        Raises ClusterError."""
 
         def node_with_range() -> Mapping[str, Any] | None:
             node = cluster.node(name)
@@ -67,7 +68,7 @@ class Answers:
                 node = cluster.node(name)
         found = ((f"{space}/{each}", cluster.config_map(space, each)) for space, each in CONFIG_MAPS)
         where, config_map = next(((where, each) for where, each in found if each is not None), ("", None))
-        nodes = _list_nodes(cluster) if config_map is None else ()
+        nodes = _list_nodes(cluster) if ours and config_map is None else ()
         return cls(cluster.server, node, cluster.daemon_sets(), config_map, where, nodes)
 
     def problems(self, options: FlannelOptions, *, check: bool) -> tuple[str, ...]:
