@@ -168,7 +168,9 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
         if accepted is not None:
             report, gone = apply_baseline(report, accepted, name)
             if gone:
-                err.write(f"{name}: {gone} of its findings are not there any more; --write-baseline writes it again.\n")
+                # A run of some files has not all of them, and must not write the baseline of all.
+                err.write(f"{name}: {gone} of its findings are not in this run; --write-baseline, over all files, ")
+                err.write("writes it again.\n")
         _print(report, profile, options, out)
     except BrokenPipeError:
         raise

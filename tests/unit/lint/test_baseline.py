@@ -38,8 +38,18 @@ def test_a_baseline_accepts_what_was_there_wherever_it_moves(folder: Path) -> No
     assert "in the baseline b.json" in [each["silenced"] for each in silenced]
     (folder / "other.yml").write_text(TEXT.replace("  hostPID: true\n", ""), encoding="utf-8")
     assert run("other.yml")[2] == (
-        "b.json: 1 of its findings are not there any more; --write-baseline writes it again.\n"
+        "b.json: 1 of its findings are not in this run; --write-baseline, over all files, writes it again.\n"
     )
+
+
+def test_a_baseline_accepts_no_more_than_there_were(folder: Path) -> None:
+    run("web.yml", "--write-baseline", "b.json")
+    (folder / "more").mkdir()
+    (folder / "more" / "web.yml").write_text(TEXT, encoding="utf-8")
+    code, out, err = run("web.yml", "more/web.yml", "--baseline", "b.json")
+    assert (code, err) == (cli.FINDINGS, "") and out.count("[host-pid]") == 1
+    run("web.yml", "more/web.yml", "--write-baseline", "b.json")
+    assert run("web.yml", "more/web.yml", "--baseline", "b.json")[0] == cli.OK
 
 
 @pytest.mark.parametrize(
