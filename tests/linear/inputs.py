@@ -130,6 +130,8 @@ ADVERSARIAL: Mapping[str, Callable[[int], str]] = {
             "a[0].",
             "lookup a",
             "a.exe",
+            "a(",
+            "@'\n",
         ),
         *("Error: ", "failed to ", "rpc error: code = ", "-----BEGIN ", "ey", "eyJ.", "A_B=", "\t", "\u2028", "é"),
     )

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from subprocess import list2cmdline
 
 from ..engine import command_line
@@ -198,11 +199,23 @@ def _parse_cmd(text: str) -> Iterator[Call]:
     """Calls by cmd.exe's rules: carets escape, double quotes group words, single quotes and semicolons are ordinary."""
     words: list[str] = []
     files: list[str] = []
-    before, redirected, apart = "", False, True
-    for found in _CMD_TOKEN.finditer(text):
-        kind, token = str(found.lastgroup), found.group()
+    pieces: list[str] = []
+    before, redirected = "", False
+    tokens = ((str(found.lastgroup), found.group()) for found in _CMD_TOKEN.finditer(text))
+    for kind, token in chain(tokens, [("op", "")]):
+        first = words[:1] or pieces[:2]
         # Elsewhere they are letters: `powershell (Get-Date).Year`.
-        block = kind == "paren" and (not words or words[0].lower() in _WITH_BLOCKS or before in ("(", ")"))
+        alone = not first or (len(first) == 1 and first[0].lower() in _WITH_BLOCKS)
+        block = kind == "paren" and (alone or before in ("(", ")"))
+        if kind in ("word", "paren") and not block:
+            pieces.append(token)
+            continue
+        if pieces and redirected:
+            files.append("".join(pieces).replace('"', ""))
+            redirected = False
+        elif pieces:
+            words.append("".join(pieces))
+        pieces = []
         if kind == "op" or block:
             if words:
                 yield _call_of_cmd(words, before, files)
@@ -210,16 +223,6 @@ def _parse_cmd(text: str) -> Iterator[Call]:
             before = token
         elif kind == "to":
             redirected = "&" not in token
-        elif kind != "blank" and redirected:
-            files.append(token.replace('"', ""))
-            redirected = False
-        elif kind != "blank" and apart:
-            words.append(token)
-        elif kind != "blank":
-            words[-1] += token
-        apart = kind not in ("word", "paren") or block
-    if words:
-        yield _call_of_cmd(words, before, files)
 
 
 _WITH_BLOCKS = ("if", "for", "else", "do")

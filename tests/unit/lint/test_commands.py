@@ -10,6 +10,7 @@ CALLS = [
     (["cmd", "/c", "a.exe && b.exe | c.exe"], [["a.exe"], ["b.exe"], ["c.exe"]]),
     (["cmd.exe", "/S", "/C", "echo a; b > NUL"], [["echo", "a;", "b"]]),
     (["cmd", "/c", "C:\\Program Files\\a.exe", "x"], [["C:\\Program Files\\a.exe", "x"]]),
+    (["cmd", "/c", "a.exe >b(1).txt c"], [["a.exe", "c"]]),
     (["cmd", "/c", "C:\\a.exe x ^& y (z)"], [["C:\\a.exe", "x", "&", "y", "(z)"]]),
     (
         ["cmd", "/c", "if exist C:\\x (a.exe) else (b.exe y)"],
