@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...engine import command_line, security, windows_path
+from ...engine import security, windows_path
 from ...engine.reading import Query, Reading, file_key, file_query, services_query
 from ...facts.openssh import ENDS_SINCE, FOLDERS, LOGS_SINCE, PROGRAMS, SERVICE
 from ...facts.windows import DISABLED
@@ -55,8 +55,9 @@ def look(reading: Reading) -> Sshd | None:
     service = reading.service(SERVICE) if "services" in reading.parts else None
     if service is None or service.get("start") == DISABLED:
         return None
-    image = next(iter(command_line.split(str(service.get("image_path") or ""))), "")
-    program = next((path for path in PROGRAMS if windows_path.is_same(path, image)), PROGRAMS[0])
+    # Not split: Windows takes a path with blanks without quotes, too.
+    image = str(service.get("image_path") or "").lstrip('"')
+    program = next((path for path in PROGRAMS if windows_path.is_same(path, image[: len(path)])), PROGRAMS[0])
     version = str((reading.parts.get(file_key(program)) or {}).get("version") or "")
     number = _number(version)
     folders = tuple(_open_folders(reading))
