@@ -22,8 +22,6 @@ from .message_places import CONTAINER, ENDPOINT, HCS, POD_NETWORK, PROCESS, RULE
 
 MOST = 3
 """So many causes a list has at most: a longer one is none."""
-_HCS, _OF_NTSTATUS = 0xC037, 0x4000_0000
-"""HCS's codes are printed as NTSTATUS, too."""
 _PORTS = "MicrosoftDocs/Virtualization-Documentation virtualization/windowscontainers/kubernetes/common-problems.md"
 
 
@@ -161,6 +159,4 @@ def find_row(code: str, operations: Collection[str]) -> Ambiguous | None:
         number = int(code, 0)
     except ValueError:
         return None
-    if number >> 16 == _HCS:
-        number &= ~_OF_NTSTATUS
     return next((each for each in AMBIGUOUS if each.fits(number, operations)), None)

@@ -111,12 +111,15 @@ MEANINGS: dict[str, str] = {
 def names(code: int) -> tuple[str, ...]:
     """A number may have several names; an HRESULT of a Win32 code has those of the code, HCS' codes of NTSTATUS' form
     those of the HRESULT. None for a number that is not known."""
-    number = code & 0xFFFFFFFF
+    number = of_hcs(code & 0xFFFFFFFF)
     if number & 0xFFFF0000 == _WIN32 and number not in _names():
         number &= 0xFFFF
-    if number & 0xFFFF0000 == 0x80370000 | _NT:
-        number &= ~_NT
     return _names().get(number, ())
+
+
+def of_hcs(code: int) -> int:
+    """HCS' code of NTSTATUS' form (0xc0370106), which hcsshim prints too, as the HRESULT; any other as it is."""
+    return code & ~_NT if code & 0xFFFF0000 == 0x80370000 | _NT else code
 
 
 def meaning(code: int) -> str:

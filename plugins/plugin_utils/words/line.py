@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from ..facts.codes import meaning, names
+from ..facts.codes import meaning, names, of_hcs
 from ..facts.message_places import CODES, GROUPS, OBJECTS, OPERATIONS, OTHERWISE, SPEAKERS, SPOKEN
 from ..facts.windows_codes import TEXTS
 from ..foreign.values import load_json
@@ -92,7 +92,7 @@ _LEVELS = {
 class Reason:
     """`kind` is the family of the code (windows, hcn, hcs, gcn, grpc, errno, x509, net, http, exit), empty without one;
     `code` as it stands in that family; `text` what the line itself says, or what the code means; `form` the code as the
-    line has it, where it wraps one of Windows."""
+    line has it, where that is another."""
 
     kind: str
     code: str
@@ -306,14 +306,13 @@ def _read_code(kind: str, found: re.Match[str], text: str) -> Reason:
 _NAMES = re.compile(r"(?:ERROR|STATUS|HCN|HCS|GCN|RPC|EPT)_|WSAE")
 _NTSTATUS = 0x10000000
 """Of an NTSTATUS as HRESULT. Source: learn.microsoft.com, HRESULT_FROM_NT."""
-_FAMILIES = {0x803B: "hcn", 0x8037: "hcs", 0xC037: "hcs"}
+_FAMILIES = {0x803B: "hcn", 0x8037: "hcs"}
 
 
 def windows_reason(code: int, text: str = "") -> Reason:
-    """A Win32 code, or an HRESULT, which may wrap one."""
-    form = f"0x{code:08x}" if code >> 16 == 0x8007 else ""
-    if form:
-        code &= 0xFFFF
+    """A Win32 code, or an HRESULT, which may wrap one. HCS' are HRESULTs, however hcsshim prints them."""
+    form = f"0x{code:08x}" if code >> 16 == 0x8007 or code != of_hcs(code) else ""
+    code = of_hcs(code & 0xFFFF if code >> 16 == 0x8007 else code)
     if code >> 28 == 0xD:
         code &= ~_NTSTATUS
     family = _FAMILIES.get(code >> 16, "windows")
