@@ -209,7 +209,7 @@ TEXTS: Mapping[int, str] = {
     0x80370102: (
         "(?:hypervisor|Hyper-V) (?:is not (?:present|installed)|could not be)|because a required feature is not in"
     ),
-    0x80370106: "(?:virtual machine or container|compute system) exited unexpectedly",
+    0x80370106: "(?:virtual machine or container|compute system) exited unexpectedly(?! while starting)",
     0x8037010D: "(?:virtual machine or container|Compute System) JSON document is invalid",
     0x8037010E: "(?:virtual machine or container|Compute System) with the specified identifier does not exist",
     0x80370114: "Host Compute Service.*not (?:available|running)",

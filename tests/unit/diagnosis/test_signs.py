@@ -22,6 +22,7 @@ EXISTS = (
 )
 CA = "x509: certificate signed by unknown authority"
 ENDED = "hcs::CreateComputeSystem a1: The virtual machine or container exited unexpectedly."
+STARTING = f"{ENDED.rstrip('.')} while starting."
 CONTAINERD = 'time="2026-03-01T10:00:0{}Z" level=error msg="RunPodSandbox for {} failed" error="{}"'
 KUBELET = (
     'E0301 10:00:0{}.1 7 pod_workers.go:1301] "Error syncing pod" err="rpc error: code = Unknown desc = {}" pod="{}"'
@@ -39,6 +40,7 @@ KUBELET = (
         (CONTAINERD.format(1, "a", EXISTS.format("a" * 64)), KUBELET.format(1, EXISTS.format("a" * 64), "shop/a")),
         (f"dial tcp 10.0.0.1:6443: {CA}", CA),
         (f"{ENDED} (0xc0370106)", f"{ENDED}: unknown"),
+        (f"{STARTING} (0xc0370100)", f"{STARTING}: unknown"),
         ("x: it did not come within 45s", "x: it did not come within 1m0.5s"),
         ('pod "shop/web-1": Element not found. (0x490)', 'for pod "web-1": Element not found. (0x490)'),
     ],
