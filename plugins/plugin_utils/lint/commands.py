@@ -267,18 +267,20 @@ def _parse_powershell(text: str) -> Iterator[Call]:
     words: list[str] = []
     files: list[str] = []
     blocks: list[bool] = []
+    endless = 0
     before, redirected = "", False
     for found in _POWERSHELL_TOKEN.finditer(text):
         kind, token = str(found.lastgroup), found.group()
         if kind in ("op", "paren"):
             if words:
-                yield _call_of_powershell(words, before, files, any(blocks))
+                yield _call_of_powershell(words, before, files, endless > 0)
                 words, files = [], []
             before = token
             if token == "{":
                 blocks.append(bool(_ENDLESS.search(text, max(0, found.start() - _LOOP), found.start())))
+                endless += blocks[-1]
             elif token == "}" and blocks:
-                blocks.pop()
+                endless -= blocks.pop()
         elif kind == "to":
             redirected = "&" not in token
         elif kind == "word" and redirected:
@@ -287,7 +289,7 @@ def _parse_powershell(text: str) -> Iterator[Call]:
         elif kind == "word":
             words.append(token)
     if words:
-        yield _call_of_powershell(words, before, files, any(blocks))
+        yield _call_of_powershell(words, before, files, endless > 0)
 
 
 _ENDLESS = re.compile(r"(?:\bwhile\s*\(\s*(?:\$true|1)\s*\)|\bfor\s*\(\s*;\s*;\s*\))\s*$", re.IGNORECASE)

@@ -171,8 +171,10 @@ def _may_be_brought(container: Container, script: Script, call: Call) -> bool:
 
 def _decides(run: Run, script: Script, call: Call) -> bool:
     """Whether the whole command fails with this call. A shell continues after `;` and `&`, but not after `&&`."""
-    rest = script.calls[next(number for number, each in enumerate(script.calls) if each is call) + 1 :]
-    return script.shell == EXEC or all(each.after == "&&" for each in rest)
+    for each in reversed(script.calls):
+        if each is call or each.after != "&&":
+            return each is call
+    return script.shell == EXEC
 
 
 def _find_missing_programs(severe: bool, powershell: bool) -> Find:
@@ -181,12 +183,13 @@ def _find_missing_programs(severe: bool, powershell: bool) -> Find:
         for run in runs(case):
             for script in run.scripts:
                 for call in script.calls:
-                    why = _explain_missing(case, run.container, script, call)
+                    if not (why := _explain_missing(case, run.container, script, call)):
+                        continue
                     fails = _decides(run, script, call)
                     # Other images may bring it.
                     known = case.pod.host_process or find_base(run.container.image) is not None
                     certain = fails and known and run.place != _PRE_STOP
-                    if why and certain is severe and (call.program in ("powershell", "pwsh")) is powershell:
+                    if certain is severe and (call.program in ("powershell", "pwsh")) is powershell:
                         outcome = run.outcome if fails or run.place == _PRE_STOP else "this part of the line fails"
                         outcome += "" if known else " if this image does not, either"
                         values = {"value": call.words[0], "why": why, "outcome": outcome, "effect": outcome}
