@@ -293,7 +293,7 @@ class NoService:
         if dependants := running_dependants(self.name, reading):
             raise Refused(
                 f"The service {self.name} should not be there any more, but {', '.join(dependants)} depends on it. "
-                "Remove the dependency first (sc.exe config <service> depend= /)."
+                f"Remove the dependency first (sc.exe config {dependants[0]} depend= /, which removes all of its own)."
             )
         return Change(
             text=f"remove the service {self.name}",
