@@ -42,7 +42,7 @@ def own_texts(node: SimulatedNode) -> list[str]:
 def told(kind: str) -> tuple[int, int]:
     """The most calls in the page's table, of a fresh machine and of one made of the image."""
     rows = [[cell.strip() for cell in line.split("|")] for line in PAGE.read_text(encoding="utf-8").splitlines()]
-    found = next(number for number, row in enumerate(rows) if row[1:2] == [f"{kind}, fresh"])
+    found = next(number for number, row in enumerate(rows) if row[1:2] == [f"{kind}, from scratch"])
     return int(rows[found][2]), int(rows[found + 1][2])
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.components.registry import PROGRAM_SERVICES
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN
-from ansible_collections.winkube.node.plugins.plugin_utils.words.remedy import Action
 
 from tests.integration.lab import ROOT, Bench
 from tests.integration.whole import BRIDGE, OVERLAY, Looked, Whole
@@ -479,9 +478,9 @@ def test_repair_by_a_finding_says_first_what_it_would_do_and_refuses_with_the_re
 
 
 def test_what_has_no_such_case_is_advice() -> None:
-    """A remedy whose command was not tried stands as advice in the table. Those of optional components come from one
+    """No repair carries out by itself what was not tried. Those of optional components come from one
     declaration: csi-proxy and windows_exporter stand for all."""
     tried = {each for case in (*CASES, *OF_OVERLAY) for each in case.ids} | {"hns.network-type"}
     of_the_two = {each.removeprefix("csi-proxy.") for each in tried if each.startswith("csi-proxy.")}
     tried |= {f"{each.component.name.replace('_', '-')}.{what}" for each in PROGRAM_SERVICES for what in of_the_two}
-    assert {cause.id for cause in KNOWN.values() if cause.remedy.action != Action.ADVICE} == tried
+    assert {cause.id for cause in KNOWN.values() if cause.remedy.automatic} == tried
