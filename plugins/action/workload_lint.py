@@ -122,8 +122,7 @@ class ActionModule(ClusterAction):
         charts = tuple(self._chart(each) for each in how.charts or ())
         rendering = Rendering(profile.minor, charts=(*charts, *config.charts), build_dependencies=build)
         inputs = read_inputs([self._resolve(path) for path in how.paths or ()], exclude, rendering)
-        for name in inputs.empty:
-            raise UnreadableError(f"{name}: there is no manifest, chart or kustomization in this folder.")
+        inputs.refuse_empty()
         if how.content:
             inputs.documents += read_documents("content", how.content)
         inputs.documents += live_documents(how.objects or ())

@@ -8,14 +8,16 @@ import re
 import resource
 import subprocess
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.integration.lab import SCRIPTS, Bench
 from tests.integration.whole import BASE, SITE, Kind, write_sums
 from tests.lab.server.nodes import NodeSpec
 
+T = TypeVar("T")
 FORKS = "10"
 SAMPLE_S = 0.05
 PING = "- hosts: windows\n  gather_facts: false\n  tasks:\n    - ansible.windows.win_ping:\n"
@@ -101,27 +103,10 @@ class Fleet:
 
     def _run(self, *arguments: str) -> Measured:
         self.bench.reset_ledger()
-        output = self.bench.directory / "output.txt"
-        line = [str(SCRIPTS / "ansible-playbook"), "-i", str(self.bench.inventory()), *arguments]
-        started, worked, asked = time.monotonic(), children_s(), self._api_requests()
-        with output.open("w", encoding="utf-8") as sink:
-            process = subprocess.Popen(
-                line,
-                cwd=self.bench.directory,
-                env={**self.bench.environment(), "ANSIBLE_FORKS": FORKS},
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=subprocess.STDOUT,
-            )
-            try:
-                peak, parent_s = _wait(process)
-            except BaseException:
-                process.terminate()
-                process.wait(timeout=30)
-                raise
-        seconds, cpu_s = time.monotonic() - started, children_s() - worked
-        if process.returncode != 0:
-            raise BenchFailed(why(process.returncode, output))
+        asked = self._api_requests()
+        seconds, cpu_s, (peak, parent_s) = run_playbook(
+            self.bench, ["-i", str(self.bench.inventory()), *arguments], {"ANSIBLE_FORKS": FORKS}, _wait
+        )
         accounts = {name: self.bench.account(name) for name in self.names}
         return Measured(
             seconds,
@@ -139,14 +124,45 @@ class Fleet:
         return sum(call.outside for cluster in self.bench.lab.clusters.values() for call in cluster.api.calls)
 
 
-def why(status: int, output: Path) -> str:
+def run_playbook(
+    bench: Bench, arguments: Sequence[str], more: Mapping[str, str], watch: Callable[[subprocess.Popen[bytes]], T]
+) -> tuple[float, float, T]:
+    """Run ansible-playbook in the bench's environment and `more`; BenchFailed if it does not succeed.
+
+    Returns:
+        Seconds by the clock, processor seconds of all its processes, and what `watch` saw, which waits for its end.
+    """
+    output = bench.directory / "output.txt"
+    started, worked = time.monotonic(), _children_s()
+    with output.open("w", encoding="utf-8") as sink:
+        process = subprocess.Popen(
+            [str(SCRIPTS / "ansible-playbook"), *arguments],
+            cwd=bench.directory,
+            env={**bench.environment(), **more},
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            seen = watch(process)
+        except BaseException:
+            process.terminate()
+            process.wait(timeout=60)
+            raise
+    seconds, cpu_s = time.monotonic() - started, _children_s() - worked
+    if process.returncode != 0:
+        raise BenchFailed(_why(process.returncode, output))
+    return seconds, cpu_s, seen
+
+
+def _why(status: int, output: Path) -> str:
     """Of what a run has printed the lines that say why it failed."""
     lines = output.read_text(encoding="utf-8", errors="replace").splitlines()
     wrong = [one for one in lines if re.search(r"\[ERROR\]|fatal:|(?:unreachable|failed)=[1-9]", one)]
     return "\n".join([f"ansible-playbook ended with {status}:", *wrong[:40], *lines[-5:]])
 
 
-def children_s() -> float:
+def _children_s() -> float:
     """Processor seconds of all processes that this one started and that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

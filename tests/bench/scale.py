@@ -38,9 +38,9 @@ from ansible_collections.winkube.node.plugins.inventory.cluster_nodes import fin
 from ansible_collections.winkube.node.plugins.plugin_utils.task.fingerprint import LENGTH
 
 from tests.bench import copies
-from tests.bench.fleet import BenchFailed, children_s, resident_peak, why
+from tests.bench.fleet import BenchFailed, resident_peak, run_playbook
 from tests.bench.measure import say
-from tests.integration.lab import ROOT, SCRIPTS, Bench, told
+from tests.integration.lab import ROOT, Bench, told
 from tests.integration.whole import OVERLAY, Whole
 from tests.lab.server.nodes import NodeSpec
 
@@ -52,6 +52,7 @@ IMAGES = 30
 """So many a Node tells of; a kubelet tells of 50 at most."""
 SAMPLE_S = 0.5
 FORKS = "5"
+OF_CLUSTER = {"ANSIBLE_INVENTORY_ENABLED": "winkube.node.cluster_nodes"}
 FINGERPRINT = """
 from ansible.plugins.action import ActionBase
 from ansible_collections.winkube.node.plugins.plugin_utils.task.fingerprint import write_wanted
@@ -144,32 +145,19 @@ class Fleet:
     def run(self, playbook: str, slices: int, index: int = 0) -> Slice:
         """As a pod of the Job."""
         nodes = sum(find_slice(name, slices) == index for name in self.names)
-        line = [str(SCRIPTS / "ansible-playbook"), "-i", str(self._inventory(playbook)), "-e", f"@{self._extra()}"]
         more = {"WINKUBE_SLICES": str(slices), "JOB_COMPLETION_INDEX": str(index), "ANSIBLE_FORKS": FORKS}
-        output = self.bench.directory / "output.txt"
+        what = [
+            "-i",
+            str(self._inventory(playbook)),
+            "-e",
+            f"@{self._extra()}",
+            str(ROOT / "playbooks" / f"{playbook}.yml"),
+        ]
         with self.cluster.api.lock:
             self.cluster.calls.clear()
-        began, worked = time.monotonic(), children_s()
-        with output.open("w", encoding="utf-8") as sink:
-            process = subprocess.Popen(
-                [*line, str(ROOT / "playbooks" / f"{playbook}.yml")],
-                cwd=self.bench.directory,
-                env=self._environment() | more,
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=subprocess.STDOUT,
-            )
-            try:
-                parent, memory = _watch(process)
-            except BaseException:
-                process.terminate()
-                process.wait(timeout=60)
-                raise
-        seconds, cpu_s = time.monotonic() - began, children_s() - worked
+        seconds, cpu_s, (parent, memory) = run_playbook(self.bench, what, OF_CLUSTER | more, _watch)
         with self.cluster.api.lock:
             calls = [call for call in self.cluster.calls if call.outside]
-        if process.returncode != 0:
-            raise BenchFailed(why(process.returncode, output))
         if wrote := [call.path for call in calls if call.method == "PATCH"]:
             raise BenchFailed(f"{playbook}.yml changed {len(wrote)} Nodes, and nothing differs: {wrote[:3]}")
         lists = sum(call.method == "GET" and call.path == "/api/v1/nodes" for call in calls)
@@ -180,9 +168,6 @@ class Fleet:
     def list_mib(self) -> float:
         """A list of all Nodes, as JSON."""
         return len(json.dumps(self.cluster.request("GET", "/api/v1/nodes"))) / 2**20
-
-    def _environment(self) -> dict[str, str]:
-        return self.bench.environment() | {"ANSIBLE_INVENTORY_ENABLED": "winkube.node.cluster_nodes"}
 
     def _inventory(self, account: str) -> Path:
         """The example's."""
@@ -197,11 +182,11 @@ class Fleet:
     def _ask_wanted(self) -> str:
         """Of what the fingerprint of PATTERN is made, in which only the name differs from node to node; whether that is
         right, the runs say, which write otherwise."""
-        self.bench.file("actions/fingerprint.py", FINGERPRINT)
+        actions = self.bench.file("actions/fingerprint.py", FINGERPRINT).parent
         play = self.bench.play(ASK.replace("NODE", str(ROOT / "playbooks" / "tasks" / "node.yml")))
         asked = self.bench.ansible_playbook(
             "-i", self._inventory("look"), play, "-e", f"@{self._extra()}", "--limit", PATTERN,
-            env={**self._environment(), "ANSIBLE_ACTION_PLUGINS": str(self.bench.directory / "actions")},
+            env=self.bench.environment() | OF_CLUSTER | {"ANSIBLE_ACTION_PLUGINS": str(actions)},
         )  # fmt: skip
         if asked.rc != 0 or "told=" not in asked.stdout:
             raise BenchFailed(str(asked))

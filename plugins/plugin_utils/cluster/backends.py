@@ -13,6 +13,7 @@ from typing import Any
 
 from .client import Cluster
 from .error import FORBIDDEN, ClusterError
+from .records import SERVICE_NAME
 
 Object = Mapping[str, Any]
 
@@ -20,8 +21,6 @@ SLICES = "/apis/discovery.k8s.io/v1/endpointslices"
 DESTINATIONS = 64
 """So many endpoints a rule takes without DSR. Source: microsoft/Windows-Containers#93, kubernetes/kubernetes#98680."""
 
-SERVICE_NAME = "kubernetes.io/service-name"
-"""Label of a slice. Source: kubernetes.io, EndpointSlices, Ownership."""
 PROXY_NAME = "service.kubernetes.io/service-proxy-name"
 HEADLESS = "service.kubernetes.io/headless"
 """Labels of Services that kube-proxy leaves alone; their slices have them, too. Sources: kubernetes

@@ -10,18 +10,20 @@ from typing import Any
 
 Object = Mapping[str, Any]
 
-OVER = ("Succeeded", "Failed")
-"""Phases of pods that have no network any more."""
-
 
 def pods_of(name: str) -> str:
     """The API path that lists the pods of a Node."""
     return f"/api/v1/pods?fieldSelector=spec.nodeName%3D{name}"
 
 
+def has_ended(pod: Object) -> bool:
+    """Whether all of its containers have, and none starts again: it has no network any more."""
+    return (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
+
+
 def has_own_network(pod: Object) -> bool:
     """Whether the pod has an endpoint, or will soon."""
-    return not is_host_process(pod) and (pod.get("status") or {}).get("phase") not in OVER
+    return not is_host_process(pod) and not has_ended(pod)
 
 
 def is_host_process(pod: Object) -> bool:

@@ -30,6 +30,7 @@ from .records import (
     REVIEW,
     SERVICE,
     SERVICE_CIDR,
+    SLICES_OF_API,
     ClusterConfiguration,
     ConfigMap,
     KubeletDocument,
@@ -357,8 +358,7 @@ class _Reader:
         return Known(",".join(found.cidrs), SERVICE_RANGE) if found and found.cidrs else None
 
     def _endpoints(self) -> tuple[str, ...]:
-        path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
-        slices = self._list(path, "EndpointSlices of default", ENDPOINT_SLICE)
+        slices = self._list(SLICES_OF_API, "EndpointSlices of default", ENDPOINT_SLICE)
         found = (
             f"{address}:{each.find_port('https') or 6443}"
             for each in slices

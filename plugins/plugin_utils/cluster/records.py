@@ -19,6 +19,10 @@ from .objects import ANNOTATIONS, DNS_NAME, LABELS, MEGA, TIME, WORD, WORDS
 
 CONTAINERD = "containerd://"
 """How a Node names its runtime."""
+SERVICE_NAME = "kubernetes.io/service-name"
+"""Label of an EndpointSlice. Source: kubernetes.io, EndpointSlices, Ownership."""
+SLICES_OF_API = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+"""Those of the Service kubernetes, the API servers, are among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,7 @@ class EndpointSlice:
     @property
     def service(self) -> str:
         """The name of its Service."""
-        return self.labels.get("kubernetes.io/service-name", "")
+        return self.labels.get(SERVICE_NAME, "")
 
     def find_port(self, name: str) -> int | None:
         """The port of this name; None without one."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from ..cluster.client import Cluster
 from ..cluster.error import FORBIDDEN, ClusterError
+from ..cluster.records import ENDPOINT_SLICE, SLICES_OF_API
 from ..engine.resource import Refused
 from ..engine.resources.firewall_rule import ANY, FirewallRule, Network, sources
 from ..facts.flannel import PORT
@@ -17,7 +18,6 @@ from ..facts.windows import KUBE_PROXY_RULE, KUBELET_PORT, KUBELET_RULE, NODE_PO
 from .networks import Management, list_own_networks, ranges
 
 PORTS = 65536
-SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 WHAT = "winkube_firewall_sources"
 HEALTH_CHECKS = "winkube_health_check_sources"
 
@@ -34,18 +34,14 @@ def addresses(cluster: Cluster) -> tuple[str, ...] | None:
 
 
 def _list_addresses(cluster: Cluster) -> list[str]:
-    nodes, slices = cluster.nodes(), cluster.items(SLICES)
-    found = [
+    nodes, slices = cluster.nodes(), cluster.read_all(SLICES_OF_API, ENDPOINT_SLICE)
+    own = [
         str(each.get("address"))
         for node in nodes
         for each in (node.get("status") or {}).get("addresses") or ()
         if each.get("type") == "InternalIP"
     ]
-    for each in slices:
-        labels = (each.get("metadata") or {}).get("labels") or {}
-        if labels.get("kubernetes.io/service-name") == "kubernetes":
-            found += [str(one) for end in each.get("endpoints") or () for one in end.get("addresses") or ()]
-    return found
+    return [*own, *(one for each in slices if each.service == "kubernetes" for ends in each.endpoints for one in ends)]
 
 
 def scope(

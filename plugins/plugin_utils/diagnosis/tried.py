@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from ..cluster.pods import OVER
+from ..cluster.pods import has_ended
 from ..cluster.reading import ClusterReading
 from ..components.node import Node
 from ..components.options import option
@@ -155,7 +155,7 @@ class Tried:
 def pods_of(objects: Objects | None) -> Iterator[Object]:
     """The node's pods that are not over."""
     for pod in objects.pods if objects else ():
-        if (pod.get("status") or {}).get("phase") not in OVER:
+        if not has_ended(pod):
             yield pod
 
 

@@ -20,6 +20,7 @@ from typing import Any
 from ..cluster.answer import Object
 from ..cluster.error import FORBIDDEN, ClusterError
 from ..cluster.own_pod import OwnPod
+from ..cluster.pods import has_ended
 from ..engine import tools
 from ..engine.clock import as_timestamp
 
@@ -161,8 +162,7 @@ def is_over(pod: Mapping[str, Any], now: datetime) -> bool:
     start again."""
     metadata = pod.get("metadata") or {}
     until = str((metadata.get("annotations") or {}).get(UNTIL) or "")
-    ended = (pod.get("status") or {}).get("phase") in {"Failed", "Succeeded"}
-    return not metadata.get("deletionTimestamp") and (ended or until <= as_timestamp(now))
+    return not metadata.get("deletionTimestamp") and (has_ended(pod) or until <= as_timestamp(now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def state(pod: Mapping[str, Any]) -> State:
     reason = str(status.get("reason") or "")
     if (pod.get("metadata") or {}).get("deletionTimestamp"):
         return State(over=True, waits="it is being deleted")
-    if status.get("phase") in {"Failed", "Succeeded"}:
+    if has_ended(pod):
         why = ": ".join(part for part in (reason or str(status["phase"]), said) if part)
         return State(over=True, waits=f"the kubelet ended it ({why})")
     container: Mapping[str, Any] = next(iter(status.get("containerStatuses") or ()), {})

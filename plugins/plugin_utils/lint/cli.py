@@ -20,7 +20,7 @@ from typing import TextIO
 from ..facts.evidence import list_evidence
 from .baseline import BaselineError, apply_baseline, read_baseline
 from .baseline import as_text as as_baseline
-from .config import DEFAULT_FILE, Config, ConfigError, find_config, read_config
+from .config import DEFAULT_FILE, Config, ConfigError, find_config, read_config, repository_of
 from .engine import Report, add_unreadable, lint
 from .fix import apply_fixes, fix
 from .manifest import Document, UnreadableError
@@ -31,7 +31,7 @@ from .report import FORMATS, VERSION, place, render, rule_page, summary
 from .rule import Complete, Remove, Rule, fill_gaps
 from .rulebook import HYGIENE, RULES, UnknownRuleError, rule_id
 from .silence import SilenceError
-from .sources import Excluded, read_inputs, repository_of, write_text
+from .sources import Excluded, read_inputs, write_text
 
 OK, FINDINGS, UNUSABLE = 0, 1, 2
 LEVELS = {"error": Severity.ERROR, "warning": Severity.WARNING, "info": Severity.INFO}
@@ -150,8 +150,8 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
             parser.error("give at least one PATH: a file, a folder, a pattern, or - for standard input")
         exclude = Excluded((*config.exclude, *options.exclude), config.folder)
         inputs = read_inputs(names, exclude, _rendering(options, config, profile))
-        for name in inputs.empty if options.paths or config.paths else ():
-            raise UnreadableError(f"{name}: there is no manifest, chart or kustomization in this folder.")
+        if options.paths or config.paths:
+            inputs.refuse_empty()
         documents = inputs.documents
         name = "" if options.write_baseline else options.baseline or config.baseline
         accepted = read_baseline(Path(name)) if name else None  # before a file is changed

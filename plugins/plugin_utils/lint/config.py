@@ -65,11 +65,16 @@ class Config:
         return os.path.dirname(self.file) or "."  # noqa: PTH120
 
 
+def repository_of(folder: Path) -> Path | None:
+    """The root of the git repository that a folder is in."""
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+
+
 def find_config(folder: Path) -> Path | None:
     """The configuration of a folder: its own, else the nearest one above it in its git repository."""
     above = [folder, *folder.parents]
-    root = next((number for number, each in enumerate(above) if (each / ".git").exists()), 0)
-    found = next((each / DEFAULT_FILE for each in above[: root + 1] if (each / DEFAULT_FILE).is_file()), None)
+    last = above.index(repository_of(folder) or folder)
+    found = next((each / DEFAULT_FILE for each in above[: last + 1] if (each / DEFAULT_FILE).is_file()), None)
     return Path(os.path.relpath(found, folder)) if found is not None else None
 
 

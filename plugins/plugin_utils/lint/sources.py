@@ -48,6 +48,11 @@ class Inputs:
     unreadable: list[UnreadableError] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
 
+    def refuse_empty(self) -> None:
+        """UnreadableError for a named folder without anything."""
+        for name in self.empty:
+            raise UnreadableError(f"{name}: there is no manifest, chart or kustomization in this folder.")
+
 
 @dataclass(slots=True)
 class Folder:
@@ -240,11 +245,6 @@ def _list_ignored(folder: Path) -> frozenset[str]:
     names = [os.fsdecode(each) for each in asked.stdout.split(b"\0") if each] if asked.returncode == 0 else []
     root = folder.resolve()
     return frozenset() if "./" in names else frozenset(str(root / each.rstrip("/")) for each in names)
-
-
-def repository_of(folder: Path) -> Path | None:
-    """The root of the git repository that a folder is in."""
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
 
 
 def _read(file: str, inputs: Inputs, named: bool = False) -> None:

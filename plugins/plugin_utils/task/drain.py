@@ -22,7 +22,7 @@ from ..budget import claim
 from ..budget.claim import CONFLICT, TRIES, Claim, write_mark
 from ..budget.mark import ANNOTATION
 from ..cluster.error import ClusterError
-from ..cluster.pods import OVER, pods_of
+from ..cluster.pods import has_ended, pods_of
 from ..components.asks import Asks
 from ..components.join.node_object import MIRROR
 from ..components.shared_options import Access, DrainOptions
@@ -161,7 +161,7 @@ class NodeDrain:
         """The pods that a drain is about: `{namespace, name, images, build}`, the last of their nodeSelector."""
         if self.api.find_node(self.name) is None:
             return []
-        return [_describe(pod) for pod in self._pods() if not self._stays(pod) and not _is_over(pod)]
+        return [_describe(pod) for pod in self._pods() if not self._stays(pod) and not has_ended(pod)]
 
     def uncordon(self) -> tuple[str, ...]:
         """As Claim.uncordon."""
@@ -202,7 +202,7 @@ class NodeDrain:
         )
 
     def _explain_refusal(self, pod: Object) -> str:
-        if _is_over(pod):
+        if has_ended(pod):
             return ""
         if not (pod.get("metadata") or {}).get("ownerReferences") and not self.rules.force:
             return "has no controller that recreates it (winkube_drain_options.force: true deletes it)"
@@ -300,10 +300,6 @@ def _interrupts(op: Op) -> bool:
     program = str(op.args.get("program", "")).casefold().rsplit("\\", 1)[-1]
     first = str(next(iter(op.args.get("args") or ()), "")).casefold()
     return program == "shutdown.exe" or (program in {"sc.exe", "nssm.exe"} and first in {"stop", "restart"})
-
-
-def _is_over(pod: Object) -> bool:
-    return (pod.get("status") or {}).get("phase") in OVER
 
 
 def _describe(pod: Object) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.client import Cluster
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.records import SLICES_OF_API
 from ansible_collections.winkube.node.plugins.plugin_utils.components import inbound
 from ansible_collections.winkube.node.plugins.plugin_utils.components.networks import Adapter, Management
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import scene_of
@@ -161,7 +162,7 @@ def cluster(status: int = 200) -> Cluster:
     answers: dict[str, Any] = {
         "/api/v1/nodes": '{"items": [{"status": {"addresses": [{"type": "Hostname", "address": "a"}, '
         '{"type": "InternalIP", "address": "10.0.0.1"}]}}]}',
-        inbound.SLICES: '{"items": [{"metadata": {"labels": {"kubernetes.io/service-name": "kubernetes"}}, '
+        SLICES_OF_API: '{"items": [{"metadata": {"labels": {"kubernetes.io/service-name": "kubernetes"}}, '
         '"endpoints": [{"addresses": ["10.0.0.9"]}]}, {"metadata": {"labels": {}}, '
         '"endpoints": [{"addresses": ["10.244.1.7"]}]}]}',
     }

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple
 from typing import Any
 
+from ...cluster.pods import has_ended
 from ...facts.node_labels import ARCH_LABEL, BUILD_LABEL, OS_LABEL
 from ...facts.taint import Taint
 
@@ -166,5 +167,4 @@ def owner(metadata: Object) -> str:
 def is_over(pod: Object) -> bool:
     """Whether nothing replaces the pod: it has ended, is terminating, or is a static pod's mirror."""
     metadata = pod.get("metadata") or {}
-    ended = (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
-    return ended or bool(metadata.get("deletionTimestamp")) or MIRROR in (metadata.get("annotations") or {})
+    return has_ended(pod) or bool(metadata.get("deletionTimestamp")) or MIRROR in (metadata.get("annotations") or {})
