@@ -14,7 +14,7 @@ What looks at a node, or knows its components, is imported by the text that need
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
@@ -106,7 +106,10 @@ class Explained:
 def explain(texts: Mapping[str, str]) -> Explained:
     """What each text was taken for, what it shows, and what mends it in any cluster."""
     kinds = {name: kind_of(text) for name, text in texts.items()}
-    causes = list(_of_scene({name: text for name, text in texts.items() if kinds[name] in {HNS, ADAPTERS}}))
+    of_hns, of_adapters = (
+        dict.fromkeys(text for name, text in texts.items() if kinds[name] == kind) for kind in (HNS, ADAPTERS)
+    )
+    causes = list(_of_scene(of_hns, of_adapters))
     checkers: Mapping[str, Callable[[str], Iterator[str]]] = {CONTAINERD: _of_containerd, KUBELET: _of_kubelet}
     for name, text in texts.items():
         if kinds[name] == CNI:
@@ -125,13 +128,13 @@ def explain(texts: Mapping[str, str]) -> Explained:
     return Explained((*(said for _worth, said in found), f"Looked at: {taken}."), min(worth for worth, _said in found))
 
 
-def _of_scene(texts: Mapping[str, str]) -> Iterator[str]:
+def _of_scene(of_hns: Collection[str], of_adapters: Collection[str]) -> Iterator[str]:
+    """Of HNS's listings and of adapters, each text once."""
     parts: dict[str, Any] = {}
     hns: dict[str, Any] = {}
-    for text in dict.fromkeys(texts.values()):
-        if kind_of(text) == ADAPTERS:
-            parts["adapters"] = [*parts.get("adapters", []), *adapters(text)]
-            continue
+    if of_adapters:
+        parts["adapters"] = [each for text in of_adapters for each in adapters(text)]
+    for text in of_hns:
         for kind in _hns_kinds(text):
             hns[kind] = f"{hns[kind]}\n{text}" if kind in hns else text
     if hns:

@@ -10,7 +10,6 @@ a pod's program the account of its pod, and Docker knows no Service. words/prece
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 _NAMESPACES = r"kube-system|kube-flannel|kube-proxy|calico-system|tigera-operator"
@@ -46,10 +45,4 @@ CALLERS = (
 
 def excluded(line: str) -> tuple[str, ...]:
     """Beginnings of the causes that a line cannot have; none where it does not say who called."""
-    return tuple(_excluded(line))
-
-
-def _excluded(line: str) -> Iterator[str]:
-    for each in CALLERS:
-        if each.words.search(line):
-            yield from each.never
+    return tuple(each for caller in CALLERS if caller.words.search(line) for each in caller.never)

@@ -16,7 +16,7 @@ from .mended import CRASH, describe_fixes, find_fixes
 from .messages import PLACES, Told, explain_text
 from .places import NO_CAUSE, look_first, look_next, place_sentence
 from .records import Record, records
-from .several import row_of, several_of
+from .several import row_of, row_of_all, several_of
 from .signs import sign_of, speak_twice
 
 
@@ -40,8 +40,7 @@ def meanings(message: str, host: str) -> list[dict[str, Any]]:
 
 def _row_of(told: Sequence[Told], by_finding: Mapping[str, Sequence[Told]]) -> Ambiguous | None:
     """The row of several causes, where no record names one of them by more than its code."""
-    rows = {row_of(each.record.text, each.message) for each in told if each.message not in PLACES}
-    row = next(iter(rows)) if len(rows) == 1 else None
+    row = row_of_all((each.record.text, each.message) for each in told if each.message not in PLACES)
     others = () if row is None else (by_finding.get(each.id, ()) for each in row.causes)
     if row is None or any(row_of(one.record.text, one.message) != row for records in others for one in records):
         return None

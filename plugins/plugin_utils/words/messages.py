@@ -39,7 +39,7 @@ from .line import parse
 from .precedence import decide
 from .records import Record, moment, paragraphs, plain, records
 from .scan import Scanner
-from .several import row_of
+from .several import row_of_all
 from .signs import Sign, sign_of
 
 MESSAGES: tuple[Message | Rule, ...] = (
@@ -316,8 +316,7 @@ def _of_log(program: str, text: str, quiet: timedelta, works: bool) -> Iterator[
         first = min(messages & particular, key=lambda each: _ORDER[each])
         different = list(dict.fromkeys(map(_bare, said)))[-_COMPARED:]
         signs = frozenset(map(sign_of, different))
-        rows = {row_of(line, each) for line in different for each in messages - PLACES}
-        row = rows.pop() if len(rows) == 1 else None
+        row = row_of_all((line, each) for line in different for each in messages - PLACES)
         yield Hit(finding, program, shown, len(said), first.source, messages <= PLACES, signs, row)
 
 

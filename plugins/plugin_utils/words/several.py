@@ -11,7 +11,7 @@ Only what a code alone tells is a list: words that one function prints for one c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ..facts.ambiguous import Ambiguous, find_row
@@ -45,6 +45,12 @@ def row_of(record: str, message: Message | Rule) -> Ambiguous | None:
     never = excluded(record)
     left = tuple(each for each in row.causes if not (never and each.id.startswith(never)))
     return replace(row, causes=left) if len(left) > 1 else None
+
+
+def row_of_all(pairs: Iterable[tuple[str, Message | Rule]]) -> Ambiguous | None:
+    """The row that all of these records and rows of theirs lead to; None where they do not agree."""
+    rows = {row_of(record, message) for record, message in pairs}
+    return rows.pop() if len(rows) == 1 else None
 
 
 def without(row: Ambiguous, ruled_out: frozenset[str]) -> Ambiguous:
