@@ -36,7 +36,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.registry i
     PROGRAM_SERVICES,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import windows_path
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import SETTINGS
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.policies import NAMESPACE_LABEL, build_policies
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import NEWEST_MINOR, SETTINGS
 
 from tests.contract import where
 from tests.quality import (
@@ -352,6 +353,8 @@ def _tables(tree: Tree) -> None:
     ):
         tree.fill_table(ROOT / "docs" / page, name, header, rows_of())
     tree.fill(ROOT / "docs" / "messages.md", "messages", message_page.sections(), "<!-- ", " -->")
+    policies = ["```yaml", *build_policies(NAMESPACE_LABEL, NEWEST_MINOR).splitlines(), "```"]
+    tree.fill(ROOT / "docs" / "admission-policies.md", "policies", policies, "<!-- ", " -->")
     titles: dict[str, str] = {}
     for path in sorted((ROOT / "docs" / "troubleshooting").glob("*.md")):
         text = path.read_text(encoding="utf-8")

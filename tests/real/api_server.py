@@ -7,6 +7,7 @@ ServiceAccount `default` of a namespace.
 from __future__ import annotations
 
 import json
+import re
 import socket
 import ssl
 import subprocess
@@ -16,6 +17,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from email.message import Message
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +36,25 @@ START_S = 240.0
 
 @dataclass(frozen=True)
 class Said:
-    """A status and the object, or what the API server says of why not."""
+    """A status and the object, or what the API server says of why not. `warnings`: the texts of its Warning headers."""
 
     status: int
     body: dict[str, Any]
+    warnings: tuple[str, ...] = ()
 
     @property
     def refused(self) -> str:
         """Why it may not be; empty if it may."""
         return str(self.body.get("message")) if self.status in {403, 422} else ""
+
+
+_WARNING = re.compile(r'299 - "((?:[^"\\]|\\.)*)"')
+
+
+def _warnings(headers: Message) -> tuple[str, ...]:
+    """A header's quoted text, in which a backslash stands before a quote or a backslash."""
+    texts = (text for header in headers.get_all("Warning") or () for text in _WARNING.findall(header))
+    return tuple(re.sub(r"\\(.)", r"\1", text) for text in texts)
 
 
 def _object(data: bytes) -> dict[str, Any]:
@@ -60,18 +72,19 @@ class Api:
     token: str
 
     def ask(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, kind: str = "application/json"
+        self, method: str, path: str, body: Mapping[str, Any] | str | None = None, kind: str = "application/json"
     ) -> Said:
-        data = None if body is None else json.dumps(body).encode()
+        """`body`: an object, or a text that is sent as it is."""
+        data = None if body is None else (body if isinstance(body, str) else json.dumps(body)).encode()
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": kind}
         request = urllib.request.Request(f"{self.server}{path}", data, headers, method=method)
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         try:
             with urllib.request.urlopen(request, timeout=60, context=context) as answer:
-                return Said(answer.status, _object(answer.read()))
+                return Said(answer.status, _object(answer.read()), _warnings(answer.headers))
         except urllib.error.HTTPError as error:
-            return Said(error.code, _object(error.read()))
+            return Said(error.code, _object(error.read()), _warnings(error.headers))
 
     def get(self, path: str) -> Said:
         return self.ask("GET", path)

@@ -9,12 +9,8 @@ with status 400, before admission and validation; 422 is validation, of an objec
 from __future__ import annotations
 
 import json
-import re
-import ssl
 import sys
 import tempfile
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +19,6 @@ import yaml
 from tests.corpus import types
 from tests.real import api_server
 
-_WARNING = re.compile(r'299 - "((?:[^"\\]|\\.)*)"')
 _PLURALS = {
     "Pod": "pods",
     "Service": "services",
@@ -41,20 +36,13 @@ def said(server: api_server.Server, text: str) -> dict[str, Any]:
     version = document["apiVersion"]
     root = f"/apis/{version}" if "/" in version else f"/api/{version}"
     path = f"{root}/namespaces/default/{_PLURALS[document['kind']]}?dryRun=All&fieldValidation=Warn"
-    headers = {"Authorization": f"Bearer {api_server.ADMIN}", "Content-Type": "application/yaml"}
-    request = urllib.request.Request(f"{server.address}{path}", text.encode(), headers, method="POST")
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    try:
-        with urllib.request.urlopen(request, timeout=60, context=context) as answer:
-            status, sentence, warnings = answer.status, "", answer.headers.get_all("Warning") or []
-    except urllib.error.HTTPError as error:
-        status, sentence = error.code, json.loads(error.read())["message"]
-        warnings = error.headers.get_all("Warning") or []
-    found = [match for each in warnings for match in _WARNING.findall(each)]
+    answer = server.admin.ask("POST", path, text, "application/yaml")
+    verdict: dict[str, Any] = {"status": answer.status, "decoded": answer.status != 400}
+    if answer.status >= 400:
+        verdict["says"] = answer.body["message"]
     # Others than of the object's fields are about what stands in them.
-    unknown = [each.replace('\\"', '"') for each in found if "unknown field" in each or "duplicate field" in each]
-    return {"status": status, "decoded": status != 400, **({"says": sentence} if sentence else {}), "warns": unknown}
+    unknown = [each for each in answer.warnings if "unknown field" in each or "duplicate field" in each]
+    return {**verdict, "warns": unknown}
 
 
 def ask(server: api_server.Server) -> dict[str, dict[str, Any]]:

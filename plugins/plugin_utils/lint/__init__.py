@@ -13,6 +13,7 @@ The path of a manifest through this package::
     rules_*    the rules, as tables; rulebook joins them
     engine     rules x objects -> findings; silence removes accepted ones, with a reason
     report     findings -> text, JSON, GitHub annotations, SARIF 2.1.0
+    policies   two rules as admission policies, for what is applied past the linter
     fix, edits safe changes, as edits of the text that leave everything else unchanged
 
 The package does not depend on Ansible. `python -m` on it is the command for pre-commit and CI (see cli).

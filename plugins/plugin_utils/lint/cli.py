@@ -25,6 +25,7 @@ from .engine import Report, add_unreadable, lint
 from .fix import apply_fixes, fix
 from .manifest import Document, UnreadableError
 from .model import Severity
+from .policies import NAMESPACE_LABEL, build_policies
 from .profile import FAMILIES, MODES, RUNTIMES, SETTINGS, UNKNOWN_PODS, Profile, SettingError, apply_settings
 from .rendering import Rendering
 from .report import FORMATS, VERSION, place, render, rule_page, summary
@@ -93,6 +94,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--severity", metavar="RULE=LEVEL,..", help="give rules another severity: error, warning, info")
     parser.add_argument("--list-rules", action="store_true", help="print the rules and end")
     parser.add_argument("--explain", metavar="RULE", help="say what a rule looks at and what to do, and end")
+    parser.add_argument(
+        "--policies",
+        metavar="KEY=VALUE",
+        nargs="?",
+        const=NAMESPACE_LABEL,
+        help="print two ValidatingAdmissionPolicies, which warn in the cluster of a missing os.name and, in namespaces"
+        f" with this label ({NAMESPACE_LABEL}), of pods that select no system, and end",
+    )
     parser.add_argument("--version", action="version", version=VERSION)
     charts = parser.add_argument_group(
         "charts", "they stand before the configuration file's, and before ci/*-values.yaml"
@@ -145,6 +154,9 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
             return OK
         config = _config(options.config)
         profile = apply_settings(apply_settings(Profile(), config.settings), _settings(options))
+        if options.policies is not None:
+            out.write(build_policies(options.policies, profile.minor))
+            return OK
         names = options.paths or config.paths or _repository()
         if not names:
             parser.error("give at least one PATH: a file, a folder, a pattern, or - for standard input")

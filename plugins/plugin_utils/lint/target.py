@@ -33,6 +33,8 @@ WINDOWS_LABELS: Mapping[str, Mapping[str, int]] = {
     "cloud.google.com/gke-windows-os-version": {"2019": 17763, "2022": 20348, "2025": 26100},
     "node.openshift.io/os_id": {"windows": 0},
 }
+# Labels of which any value tells that the node is one of Windows.
+WINDOWS_KEYS = (BUILD_LABEL, "cloud.google.com/gke-windows-os-version")
 LINUX_LABELS: Mapping[str, frozenset[str]] = {
     "kubernetes.azure.com/os-sku": frozenset(
         ["ubuntu", "ubuntu2204", "ubuntu2404", "azurelinux", "azurelinux3", "cblmariner", "mariner"]
@@ -122,11 +124,7 @@ def _requirement_os(requirement: Any) -> str:
         systems = {_label_os(key, value) for value in values}
         if len(systems) == 1 and systems != {""}:
             return systems.pop()
-    return (
-        "windows"
-        if key in (BUILD_LABEL, "cloud.google.com/gke-windows-os-version") and operator in ("In", "Exists")
-        else ""
-    )
+    return "windows" if key in WINDOWS_KEYS and operator in ("In", "Exists") else ""
 
 
 def _label_build(key: str, value: str) -> int | None:
