@@ -87,7 +87,9 @@ class ActionModule(ClusterAction):
         given = {name: options[name] for name in SETTINGS if options[name] is not None}
         profile = apply_settings(apply_settings(Profile(), config.settings), given)
         ignore = (*config.ignore, *(_ignore(entry) for entry in how.ignore or ()))
-        inputs = self._inputs(how, config, profile)
+        charts = tuple(self._chart(each) for each in how.charts or ())
+        rendering = config.rendering(profile.minor, charts, how.build_dependencies)
+        inputs = self._inputs(how, config, rendering)
         documents = inputs.documents
         baseline = self._resolve(how.baseline) if how.baseline else config.baseline
         accepted = read_baseline(Path(baseline)) if baseline else None  # before a file is changed
@@ -107,6 +109,9 @@ class ActionModule(ClusterAction):
         result |= as_dict(report, profile)
         result["steps"] = [{"text": sentence, "state": "found"} for sentence in _sentences(report, how.strict)]
         unchecked = config.fail_on_unchecked if how.fail_on_unchecked is None else how.fail_on_unchecked
+        unused = [f"{entry.where}: this ignore entry matched nothing." for entry in report.unused]
+        warnings = [*result.get("warnings", ()), *unused, *rendering.list_mistakes()]
+        result |= {"warnings": warnings} if warnings else {}
         return result | _verdict(report, how.level, how.strict, unchecked)
 
     def _config(self, name: str | None) -> Config:
@@ -116,11 +121,8 @@ class ActionModule(ClusterAction):
         found = find_config(Path.cwd())
         return read_config(found) if found is not None else Config()
 
-    def _inputs(self, how: LintOptions, config: Config, profile: Profile) -> Inputs:
+    def _inputs(self, how: LintOptions, config: Config, rendering: Rendering) -> Inputs:
         exclude = Excluded((*config.exclude, *how.exclude), config.folder)
-        build = config.build_dependencies if how.build_dependencies is None else how.build_dependencies
-        charts = tuple(self._chart(each) for each in how.charts or ())
-        rendering = Rendering(profile.minor, charts=(*charts, *config.charts), build_dependencies=build)
         inputs = read_inputs([self._resolve(path) for path in how.paths or ()], exclude, rendering)
         inputs.refuse_empty()
         if how.content:
@@ -131,7 +133,7 @@ class ActionModule(ClusterAction):
         return inputs
 
     def _chart(self, how: ChartOptions) -> ChartValues:
-        return ChartValues(self._resolve(how.path), tuple(map(self._resolve, how.values)), how.set)
+        return ChartValues(self._resolve(how.path), tuple(map(self._resolve, how.values)), how.set, "option charts")
 
     def _resolve(self, path: str) -> str:
         """Relative names count from the folder of the playbook, as those of other actions do."""
@@ -171,14 +173,12 @@ def _hygiene(report: Report, strict: bool) -> list[str]:
 
 
 def _verdict(report: Report, level: str, strict: bool, fail_on_unchecked: bool = False) -> dict[str, Any]:
-    unused = [f"{entry.where}: this ignore entry matched nothing." for entry in report.unused]
-    warnings = {"warnings": unused} if unused else {}
     unchecked = fail_on_unchecked and bool(report.unchecked)
     if not unchecked and (level == "never" or not report.at_least(Severity[level.upper()])):
-        return {"failed": False, "msg": summary(report)} | warnings
+        return {"failed": False, "msg": summary(report)}
     least = Severity.INFO if unchecked else min(Severity[level.upper()], Severity.WARNING)
     told = _tell_by_severity(report, least, strict)
-    return {"failed": True, "msg": "\n".join([summary(report), *told, *_hygiene(report, strict)])} | warnings
+    return {"failed": True, "msg": "\n".join([summary(report), *told, *_hygiene(report, strict)])}
 
 
 def _tell_by_severity(report: Report, least: Severity, strict: bool) -> Iterator[str]:

@@ -102,7 +102,8 @@ def test_fix_shows_first_changes_then_and_finds_nothing_after(tmp_path: Path) ->
 def test_content_and_objects_instead_of_files(tmp_path: Path) -> None:
     code, result, _ = play(tmp_path, {"content": BAD, "level": "never"})
     assert code == 0 and [each["file"] for each in result["findings"]] == ["content"]
-    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "win1", "labels": {"kubernetes.io/os": "windows"}}}
+    labels = {"kubernetes.io/os": "windows"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "win1", "uid": "1", "labels": labels}}
     code, result, _ = play(tmp_path, {"objects": [node]})
     assert code == 0 and [(each["id"], each["line"]) for each in result["findings"]] == [("missing-node-label", 0)]
     assert result["findings"][0]["severity"] == "info"

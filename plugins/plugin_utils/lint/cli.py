@@ -27,7 +27,6 @@ from .manifest import Document, UnreadableError
 from .model import Severity
 from .policies import NAMESPACE_LABEL, build_policies
 from .profile import FAMILIES, MODES, RUNTIMES, SETTINGS, UNKNOWN_PODS, Profile, SettingError, apply_settings
-from .rendering import Rendering
 from .report import FORMATS, VERSION, place, render, rule_page, summary
 from .rule import Complete, Remove, Rule, fill_gaps
 from .rulebook import HYGIENE, RULES, UnknownRuleError, rule_id
@@ -143,6 +142,8 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
     out, err = out or sys.stdout, err or sys.stderr
     parser = _parser()
     options = parser.parse_args(arguments)
+    if options.list_rules and options.format not in _FORMS_OF_RULES:
+        parser.error(f"--list-rules goes with --format {' or '.join(_FORMS_OF_RULES)}, not {options.format}")
     if options.list_rules:
         out.write(list_rules(options.format))
         return OK
@@ -161,7 +162,10 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
         if not names:
             parser.error("give at least one PATH: a file, a folder, a pattern, or - for standard input")
         exclude = Excluded((*config.exclude, *options.exclude), config.folder)
-        inputs = read_inputs(names, exclude, _rendering(options, config, profile))
+        rendering = config.rendering(
+            profile.minor, build_dependencies=options.build_dependencies, values=options.values, sets=options.set
+        )
+        inputs = read_inputs(names, exclude, rendering)
         if options.paths or config.paths:
             inputs.refuse_empty()
         documents = inputs.documents
@@ -199,6 +203,7 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
         return UNUSABLE
     for entry in report.unused:
         err.write(f"{entry.where}: this ignore entry matched nothing.\n")
+    err.writelines(f"{sentence}\n" for sentence in rendering.list_mistakes())
     fails = options.level != "never" and report.at_least(LEVELS[options.level])
     strict = config.fail_on_unchecked if options.fail_on_unchecked is None else options.fail_on_unchecked
     return FINDINGS if fails or (strict and report.unchecked) else OK
@@ -208,11 +213,6 @@ def _repository() -> list[str]:
     """The repository of the working folder, as seen from there; nothing if there is none."""
     root = repository_of(Path.cwd())
     return [os.path.relpath(root)] if root is not None else []
-
-
-def _rendering(options: argparse.Namespace, config: Config, profile: Profile) -> Rendering:
-    build = config.build_dependencies if options.build_dependencies is None else options.build_dependencies
-    return Rendering(profile.minor, tuple(options.values), tuple(options.set), config.charts, build)
 
 
 def _config(name: str | None) -> Config:
@@ -257,6 +257,7 @@ def _print(report: Report, profile: Profile, options: argparse.Namespace, out: T
 
 # The rules in words, from the tables: for --list-rules, --explain and the pages in docs/rules.
 
+_FORMS_OF_RULES = ("text", "json")
 _FIXES = {Remove: "takes the field away where it has no effect", Complete: "adds what is missing"}
 
 

@@ -19,7 +19,7 @@ ignore:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from typing import Any
 from .manifest import Document, UnreadableError, read_documents
 from .model import as_list
 from .profile import SETTINGS
-from .rendering import ChartValues
+from .rendering import ChartValues, Rendering
 from .rulebook import UnknownRuleError, rule_id
 from .silence import Ignore
 
@@ -63,6 +63,18 @@ class Config:
     def folder(self) -> str:
         """From where its patterns of files count."""
         return os.path.dirname(self.file) or "."  # noqa: PTH120
+
+    def rendering(
+        self,
+        minor: int,
+        charts: Iterable[ChartValues] = (),
+        build_dependencies: bool | None = None,
+        values: Iterable[str] = (),
+        sets: Iterable[str] = (),
+    ) -> Rendering:
+        """How charts are rendered for Kubernetes 1.`minor`; what is given here stands before the file."""
+        build = self.build_dependencies if build_dependencies is None else build_dependencies
+        return Rendering(minor, tuple(values), tuple(sets), (*charts, *self.charts), build)
 
 
 def repository_of(folder: Path) -> Path | None:
@@ -132,7 +144,8 @@ def _charts(document: Document, path: Path) -> Iterator[ChartValues]:
             raise ConfigError(f"{_locate(document, *where)}: an entry of charts is a mapping with path, not {entry!r}.")
         _refuse_unknown(document, entry, _CHART_KEYS, *where)
         values = tuple(_beside(path, each) for each in _texts(document, entry, "values", *where))
-        yield ChartValues(_beside(path, entry["path"]), values, _texts(document, entry, "set", *where))
+        sets = _texts(document, entry, "set", *where)
+        yield ChartValues(_beside(path, entry["path"]), values, sets, _locate(document, *where))
 
 
 def _refuse_unknown(document: Document, entry: dict[str, Any], known: Sequence[str], *where: str | int) -> None:

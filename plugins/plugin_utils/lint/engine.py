@@ -15,7 +15,7 @@ from typing import Any
 
 from .catalog import Catalog, ObjectCase, PodCase, build_catalog
 from .manifest import Document, KubeObject, Tagged, UnreadableError, objects_of, pause_garbage_collection
-from .model import Finding, Hit, Path, Severity, mask, names_secret, show_path
+from .model import Finding, Hit, Path, Severity, as_list, as_map, mask, names_secret, show_path
 from .profile import Profile
 from .rule import Case, Rule, keys_of
 from .rulebook import HYGIENE, POD_RULES, RULES, UNCHECKED, UNREADABLE, rule_id
@@ -96,7 +96,7 @@ def _fault(fault: UnreadableError) -> Finding:
         object="",
         container="",
         message=mask(str(fault).removeprefix(place).removeprefix(f"{fault.file}: ")),
-        remedy=_REMEDIES[fault.unchecked],
+        remedy=fault.remedy or _REMEDIES[fault.unchecked],
         source="YAML 1.1 as kubectl reads it",
     )
 
@@ -274,8 +274,8 @@ def _make_finding(
     used: set[int],
 ) -> Found:
     document = thing.document
-    source = document.origin if document.origin is not None and _is_same(document, document.origin, path) else document
-    line, column = source.position(path)
+    source, place = _source(document, path)
+    line, column = source.position(place)
     silenced = reasons.get(rule.id, "")
     at_object = bool(silenced)
     for number, entry in enumerate(ignore):
@@ -291,13 +291,13 @@ def _make_finding(
         file=source.file,
         line=0 if source.rendered else line,
         column=0 if source.rendered else column,
-        path=sys.intern(show_path(path)),
+        path=sys.intern(show_path(place)),
         object=sys.intern(thing.label),
         container=hit.container,
         message=_sentence(rule.message, tuple(values)),
         remedy=_sentence(rule.remedy, tuple(values)),
         source=rule.source,
-        excerpt=_excerpt(source, line, path),
+        excerpt=_excerpt(source, line, place),
         fixable=rule.fix is not None and document.editable and (pod is None or pod.pod.whole),
         silenced=silenced,
         external=bool(silenced) and not at_object,
@@ -305,15 +305,32 @@ def _make_finding(
     return Found(finding, rule, document, path, pod)
 
 
-def _is_same(document: Document, origin: Document, path: Path) -> bool:
-    """Whether the base has the same value as the rendered document. For a missing field its parent is compared."""
+def _source(document: Document, path: Path) -> tuple[Document, Path]:
+    """The base of a rendered document and the path in it, if it has the same value there; for a missing field, if it
+    has the parent. Else the document itself."""
+    origin = document.origin
+    if origin is None:
+        return document, path
     made: Any = document.value
     base: Any = origin.value
+    there: list[str | int] = []
     for number, part in enumerate(path):
-        made, base = _part(made, part), _part(base, part)
+        made = _part(made, part)
+        there.append(_number_of(made, base, part))
+        base = _part(base, there[-1])
         if made is _NOTHING or base is _NOTHING:
-            return number > 1 and made is base
-    return bool(made == base)
+            same = number > 1 and made is base
+            return (origin, (*there, *path[number + 1 :])) if same else (document, path)
+    return (origin, tuple(there)) if made == base else (document, path)
+
+
+def _number_of(item: Any, base: Any, part: str | int) -> str | int:
+    """Where the base has the item of this name: patched items come first in what kustomize renders."""
+    name = as_map(item).get("name")
+    if not isinstance(part, int) or name is None:
+        return part
+    items = as_list(base)
+    return next((number for number, each in enumerate(items) if as_map(each).get("name") == name), len(items))
 
 
 _NOTHING = object()

@@ -44,12 +44,14 @@ class UnreadableError(Exception):
     """An input is not a manifest: a sentence with file, line and remedy.
 
     `unchecked`: what it is, if not a broken manifest: a template (with placeholders of Helm or Jinja2), a chart,
-    a kustomization, another file; empty if it is one.
+    a kustomization, another file; empty if it is one. `remedy`: what to do, if not what such ones always need.
     """
 
-    def __init__(self, sentence: str, file: str = "", line: int = 0, column: int = 0, unchecked: str = "") -> None:
+    def __init__(
+        self, sentence: str, file: str = "", line: int = 0, column: int = 0, unchecked: str = "", remedy: str = ""
+    ) -> None:
         super().__init__(sentence)
-        self.file, self.line, self.column, self.unchecked = file, line, column, unchecked
+        self.file, self.line, self.column, self.unchecked, self.remedy = file, line, column, unchecked, remedy
 
 
 class _Loader(LOADER):
@@ -350,13 +352,12 @@ def _read(file: str, text: str) -> list[Document]:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
         where = f"{file}:{line}:{column}" if mark else file
-        raise UnreadableError(
-            f"{where}: this is not valid YAML: {error.problem or error.context}.{_hint(text, mark)}",
-            file,
-            line,
-            column,
-            _template(text),
-        ) from error
+        sentence = f"{where}: this is not valid YAML: {error.problem or error.context}.{_hint(text, mark)}"
+        unchecked = _template(text)
+        if error.problem == _OF_LIBYAML:
+            sentence = f"{where}: this file was not checked: in a list, quote a value that ends in a colon."
+            unchecked = "file"
+        raise UnreadableError(sentence, file, line, column, unchecked) from error
     except yaml.reader.ReaderError as error:
         # libyaml's reader has the character as a number, PyYAML's as a string.
         number = error.character if isinstance(error.character, int) else ord(error.character)
@@ -426,11 +427,21 @@ class _UnusualError(Exception):
 _SHARED = 64
 
 
-_TEMPLATE = re.compile(r"\{\{|\{%|<%")
+_TEMPLATE = re.compile(
+    # Helm, Jinja2, ERB.
+    r"\{\{|\{%|<%"
+    # What sed or a format fills in, where YAML can have no such thing: a line `__NAME__`; a value `%NAME%` (not of a
+    # variable that Windows sets), `%s` or `{NAME}.16`.
+    r"|^[ \t]*__[A-Z0-9_]+__[ \t]*$"
+    r"|(?<=: )(?:%(?!CONTAINER_|PROCESSOR_|NUMBER_OF_)[A-Z0-9]+_[A-Z0-9_]+%|%s\b|\{[A-Z0-9_]+\}(?=[\w.:/-]))",
+    re.MULTILINE,
+)
+# libyaml refuses what the API server reads. Source: go.yaml.in/yaml/v2 scannerc.go, yaml_parser_scan_plain_scalar.
+_OF_LIBYAML = "found unexpected ':'"
 
 
 def _template(text: str) -> str:
-    """`template` if it has placeholders of Helm, Jinja2 or ERB."""
+    """`template` if it has placeholders that a program fills in."""
     return "template" if _TEMPLATE.search(text) else ""
 
 
@@ -448,7 +459,7 @@ def _hint(text: str, mark: yaml.Mark | None = None) -> str:
     if mark is not None and text[mark.index : mark.index + 1] == "\t":
         return " A tab stands there; YAML is indented with blanks."
     if found := _TEMPLATE.search(text):
-        return f" It holds '{found.group()}', so it looks like an unrendered template: render it first."
+        return f" It holds '{found.group().strip()}', so it looks like an unrendered template: render it first."
     if mark is not None and _BACKSLASH.search(_line_at(text, mark.index)):
         return " In double quotes a backslash begins an escape: write single quotes, or each backslash twice."
     return ""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import shutil
@@ -35,14 +36,23 @@ _VALUES_OF_TESTS = "ci/*-values.yaml"
 
 @dataclass(frozen=True, slots=True)
 class ChartValues:
-    """One way to render the charts that `path`, a folder or a pattern, matches: files of values, and `key=value`."""
+    """One way to render the charts that `path`, a folder or a pattern, matches: files of values, and `key=value`.
+
+    `where`: the place that says so.
+    """
 
     path: str
     values: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
+    where: str = ""
 
     def covers(self, chart: Path) -> bool:
         return chart.resolve().match(str(Path(self.path).resolve()))
+
+    @property
+    def covers_none(self) -> bool:
+        """Whether there is no such chart, in this run or out of it."""
+        return not any((Path(each) / CHART).is_file() for each in glob.glob(self.path))  # noqa: PTH207
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +77,10 @@ class Rendering:
             return told
         tests = sorted(chart.glob(_VALUES_OF_TESTS))
         return [ChartValues(str(chart), (str(each),)) for each in tests] or [ChartValues(str(chart))]
+
+    def list_mistakes(self) -> list[str]:
+        """A sentence for each entry of `charts` without a chart, whose values nothing would be rendered with."""
+        return [f"{each.where}: no chart is at {each.path}." for each in self.charts if each.covers_none]
 
 
 def read_text(path: Path) -> str:

@@ -213,6 +213,9 @@ def _builds_that_no_node_runs_together(case: PodCase) -> Iterator[Hit]:
 
 @needing("nodeSelector")
 def _node_labels(case: ObjectCase) -> Iterator[Hit]:
+    """Of a Node in a cluster: one in a file gets them from its kubelet."""
+    if not case.object.live:
+        return
     labels = as_map(case.object.metadata.get("labels"))
     for label in (OS_LABEL, ARCH_LABEL):
         if not labels.get(label):

@@ -118,9 +118,9 @@ def _read_files(names: Iterable[str], inputs: Inputs, seen: set[str]) -> None:
         if name == "-":
             _read(name, inputs, named=True)
         elif (chart := _chart_of(path)) is not None:
-            _tell_once(inputs, chart / CHART, "chart", "of its files, which were named, none was rendered")
+            _tell_once(inputs, chart / CHART, "chart", "files of it were named")
         elif path.name in KUSTOMIZATIONS:
-            _tell_once(inputs, path, "kustomization", "it was named as a file; name its folder")
+            _tell_once(inputs, path, "kustomization", "it was named as a file")
         elif path.resolve() not in patches.beside(path):
             _read(name, inputs, named=True)
 
@@ -128,7 +128,8 @@ def _read_files(names: Iterable[str], inputs: Inputs, seen: set[str]) -> None:
 def _tell_once(inputs: Inputs, file: Path, what: str, reason: str) -> None:
     if all(each.file != str(file) for each in inputs.unreadable) and not (what == "chart" and is_library(file.parent)):
         sentence = f"{file}: this {what} was not checked: {reason}."
-        inputs.unreadable.append(UnreadableError(sentence, str(file), unchecked=what))
+        remedy = f"Name its folder, {file.parent}: only whole {what}s are rendered."
+        inputs.unreadable.append(UnreadableError(sentence, str(file), unchecked=what, remedy=remedy))
 
 
 def _chart_of(file: Path) -> Path | None:
@@ -228,7 +229,7 @@ def list_folder(folder: Path) -> Folder:
             found.charts.append(here)
             folders.clear()
             continue
-        found.kustomizations += [here / each for each in KUSTOMIZATIONS if each in shown][:1]
+        found.kustomizations += [here / each for each in KUSTOMIZATIONS if each in shown and each in files][:1]
         named = [each for each in sorted(files) if each in shown and each not in KUSTOMIZATIONS]
         found.files += [here / each for each in named if Path(each).suffix in SUFFIXES]
     return found

@@ -111,6 +111,29 @@ def test_what_is_no_manifest_is_a_sentence(text: str, sentence: str) -> None:
     assert sentence in str(caught.value) and "f.yml" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "unchecked"),
+    [
+        ("code: %EKS_ACTIVATION_CODE%\n", "template"),
+        ("name: %s\n", "template"),
+        ("clusterIP: {SERVICE_PREFIX}.16\n", "template"),
+        ("args: [\n__EXTRA_PARAMS__\n  '--x',\n a b: c]\nb: [", "template"),
+        ("hosts: [1.2.3.4, 001:db8::]\n", "file"),
+        ("value: %PATH%\n", ""),
+        ("value: %CONTAINER_SANDBOX_MOUNT_POINT%\\a.exe\n", ""),
+        ("matchExpressions: {key: tenant; operator: Exists}\n", ""),
+        ("baz:\n\tfoo: bar\n", ""),
+    ],
+)
+def test_what_a_program_fills_in_is_a_template_and_a_variable_of_windows_is_a_mistake(
+    text: str, unchecked: str
+) -> None:
+    """Failed before: files of eksctl, Karpenter, cert-manager, Kubernetes and Istio were broken manifests."""
+    with pytest.raises(UnreadableError) as caught:
+        read_documents("f.yml", f"apiVersion: v1\nkind: Pod\n{text}")
+    assert caught.value.unchecked == unchecked
+
+
 def test_what_has_no_end_is_a_sentence_and_the_rest_is_read(tmp_path: Path) -> None:
     pod = tmp_path / "pod.yml"
     pod.write_text("{apiVersion: v1, kind: Pod}", encoding="utf-8")

@@ -168,6 +168,37 @@ def test_a_finding_of_a_kustomization_names_the_base(folder: Path, monkeypatch: 
     assert found["file"] == "deploy/pod.yml" and "hostPID" in text[found["line"] - 1]
 
 
+def test_a_patched_container_comes_first_and_is_found_in_its_base(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Failed before: the place of a finding of one container was that of another, once for each overlay."""
+    containers = [{"name": name, "image": f"registry.example.com/{name}:1"} for name in ("first", "second")]
+    pod = {**POD, "spec": {**POD["spec"], "hostPID": False, "containers": containers}}
+    (folder / "deploy" / "pod.yml").write_text(yaml.safe_dump(pod), encoding="utf-8")
+    (folder / "deploy" / "kustomization.yaml").write_text("resources: [pod.yml]\n", encoding="utf-8")
+    program(
+        folder / "bin" / "kustomize", yaml.safe_dump({**pod, "spec": {**pod["spec"], "containers": containers[::-1]}})
+    )
+    monkeypatch.setenv("PATH", f"{folder / 'bin'}:{os.environ['PATH']}")
+    lines = (folder / "deploy" / "pod.yml").read_text(encoding="utf-8").splitlines()
+    found = [each for each in reported("deploy")["findings"] if each["id"] == "missing-memory-limit"]
+    assert [(each["container"], each["path"][:18]) for each in found] == [
+        ("first", "spec.containers[0]"),
+        ("second", "spec.containers[1]"),
+    ]
+    assert all(f"/{each['container']}:1" in lines[each["line"] - 1] for each in found)
+
+
+def test_a_folder_that_is_called_kustomization_is_none(folder: Path) -> None:
+    (folder / "deploy" / "pod.yml").rename(folder / "pod.yml")
+    (folder / "deploy" / "Kustomization").mkdir()
+    (folder / "pod.yml").rename(folder / "deploy" / "Kustomization" / "pod.yml")
+    said = reported("deploy")
+    assert [each["id"] for each in said["findings"]] == ["host-pid"] and not any(
+        said["summary"]["not_checked"].values()
+    )
+
+
 def test_a_template_with_a_flat_container_is_a_pod() -> None:
     runner = {
         "apiVersion": "actions.summerwind.dev/v1alpha1",

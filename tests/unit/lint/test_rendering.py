@@ -135,6 +135,15 @@ def test_a_file_of_values_that_is_not_there_is_wrong_use(folder: Path) -> None:
     assert run("web", "--values", "https://example.com/a.yaml")[0] == cli.FINDINGS
 
 
+def test_an_entry_of_charts_without_a_chart_is_told(folder: Path) -> None:
+    """Failed before: the chart beside the mistyped one was rendered with its defaults, without a word."""
+    chart(folder / "charts" / "web")
+    write(folder / "lint.yml", "charts:\n- {path: charts/w*, set: [a=1]}\n- {path: charts/wbe, set: [b=2]}\n")
+    code, _, err = run("charts", "--config", "lint.yml")
+    assert (code, err) == (cli.FINDINGS, "lint.yml:3:3: no chart is at charts/wbe.\n")
+    assert asked(folder) == ["--kube-version=1.37.0 --set a=1"]
+
+
 def test_a_program_that_does_not_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rendering, "_LONGEST_S", 0.2)
     chart(folder / "web", "name: web\ndependencies: [{name: a, repository: 'https://charts.example.com'}]\n")
@@ -238,6 +247,10 @@ def test_files_that_are_named_say_what_was_not_rendered(folder: Path) -> None:
         ("not-checked", "web/Chart.yaml"),
         ("not-checked", "apps/prod/kustomization.yaml"),
         ("host-pid", "apps/base/pod.yml"),
+    ]
+    assert [each["remedy"] for each in found[:2]] == [
+        "Name its folder, web: only whole charts are rendered.",
+        "Name its folder, apps/prod: only whole kustomizations are rendered.",
     ]
     assert run(*names)[0] == cli.OK and run(*names, "--fail-on-unchecked")[0] == cli.FINDINGS
     chart(folder / "templates" / "web")
