@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import quote, unquote
 
 from ..engine.secret import Secret, hide
@@ -44,18 +45,24 @@ _IS = r"(?::=|=>|=~|[:=]|%3[aAdD])"
 """The separator between a name and its value."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
-    """`pattern` and its replacement: a text, or a function of the match (which returns it unchanged if it is not
+    """What is removed, and its replacement: a text, or a function of the match (which returns it unchanged if it is not
     secret)."""
 
     name: str
-    pattern: re.Pattern[str]
+    text: str
     instead: str | Callable[[re.Match[str]], str]
 
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when a text is first asked: most texts of one line ask half of the rules."""
+        return re.compile(self.text)
 
-def _rule(name: str, pattern: str, instead: str | Callable[[re.Match[str]], str]) -> Rule:
-    return Rule(name, re.compile(pattern), instead)
+    @cached_property
+    def needs_name(self) -> bool:
+        """Whether it fits only where a name of a secret stands."""
+        return _NAME in self.text
 
 
 # Words that look like tokens: letters of both cases and digits in random order.
@@ -164,262 +171,262 @@ _PREFIXES = (
 
 RULES: tuple[Rule, ...] = (
     # In a file that is too long, a block may be cut at either end.
-    _rule(
+    Rule(
         "private key",
         r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
         f"-----BEGIN PRIVATE KEY----- {MASK}",
     ),
-    _rule("private key", r"(?s)PuTTY-User-Key-File-\d.*?(?:Private-MAC:[^\r\n]*|\Z)", MASK),
-    _rule(
+    Rule("private key", r"(?s)PuTTY-User-Key-File-\d.*?(?:Private-MAC:[^\r\n]*|\Z)", MASK),
+    Rule(
         "private key",
         r"(\A|bytes left out \.\.\.\r?\n)(?:[A-Za-z0-9+/=]{40,}\s+)*[A-Za-z0-9+/=]*\s*"
         r"-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----",
         rf"\1{MASK}",
     ),
     # kubectl's last-applied annotation is a copy of the whole object, and anyone may write annotations.
-    _rule(
+    Rule(
         "annotations",
         r"""((?:\\?["'])annotations\\?["']\s*:\s*)\{(?:[^{}"]|"(?:[^"\\]|\\.)*"){2,}\}""",
         rf"\1{MASK}",
     ),
-    _rule(
+    Rule(
         "annotations",
         r"(?m)^([ \t]*)annotations:[ \t]*\r?\n(?:\1[ \t]+[^\r\n]*(?:\r?\n|\Z))+",
         rf"\1annotations: {MASK}\n",
     ),
-    _rule(
+    Rule(
         "annotations", r"(last-applied-configuration[\"']?\s*[:=]\s*(?:\|\s*)?)(?!<removed>)[^\s][^\r\n]*", rf"\1{MASK}"
     ),
-    _rule(
+    Rule(
         "data of a Secret",
         r"(?m)^((?:kind: Secret|type: (?:Opaque|kubernetes\.io/[\w./-]+))\b(?:\r?\n(?!---).*){0,12}?\r?\n"
         r"(?:data|stringData):[ \t]*\r?\n)"
         r"(?:[ \t]+[^\r\n]*(?:\r?\n|\Z))+",
         rf"\1  {MASK}\n",
     ),
-    _rule(
+    Rule(
         "data of a Secret",
         r"(?m)^((?:data|stringData):[ \t]*\r?\n)(?:[ \t]+[^\r\n]*\r?\n)+"
         r"(?=(?:(?!---).*\r?\n){0,8}?kind: Secret\b)",
         rf"\1  {MASK}\n",
     ),
-    _rule("arguments of Ansible", r"(?i)(\bInvoked with:?)[^\r\n]*", rf"\1 {MASK}"),
-    _rule(
+    Rule("arguments of Ansible", r"(?i)(\bInvoked with:?)[^\r\n]*", rf"\1 {MASK}"),
+    Rule(
         "header",
         r"(?i)(\b(?:(?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:key|token|auth|secret)[a-z-]*)"
         r"\\?[\"']?[ \t]*[:=][ \t]*)"
         r"(?!\{|authorization failed)[^\s][^\r\n]*",
         rf"\1{MASK}",
     ),
-    _rule(
+    Rule(
         "header",
         r"(?i)(\b(?:Bearer|Basic|Negotiate|NTLM|Digest(?!\s+sha\d)|SharedKey|AWS4-HMAC-SHA256)\s+)(?=\S*[\d=+/])[A-Za-z0-9._~+/=:-]{8,}",
         rf"\1{MASK}",
     ),
-    _rule("shared access signature", r"(?i)(SharedAccessSignature\s*[= ])\s*[^\s\"';]+", rf"\1{MASK}"),
-    _rule("user in an address", r"(?i)(\b[a-z][a-z0-9+.-]{1,15}://)[^\s/@\"']{1,300}@", rf"\1{MASK}@"),
-    _rule("user in an address", r"(?i)(\b[a-z][a-z0-9+.-]{1,15}://[^\s:@/\"']{1,80}:)[^\s@\"']{1,100}@", rf"\1{MASK}@"),
-    _rule(
+    Rule("shared access signature", r"(?i)(SharedAccessSignature\s*[= ])\s*[^\s\"';]+", rf"\1{MASK}"),
+    Rule("user in an address", r"(?i)(\b[a-z][a-z0-9+.-]{1,15}://)[^\s/@\"']{1,300}@", rf"\1{MASK}@"),
+    Rule("user in an address", r"(?i)(\b[a-z][a-z0-9+.-]{1,15}://[^\s:@/\"']{1,80}:)[^\s@\"']{1,100}@", rf"\1{MASK}@"),
+    Rule(
         "webhook",
         r"(?i)(\bhttps?://(?:hooks\.slack\.com/(?:services|workflows|triggers)|[\w.-]*discord(?:app)?\.com/api/webhooks"
         r"|[\w.-]*webhook\.office\.com/webhookb2|api\.telegram\.org/bot|hooks\.zapier\.com/hooks|[\w.-]+/hooks?)[/]?)[^\s\"']+",
         rf"\1{MASK}",
     ),
-    _rule("JSON web token", r"\bey[JI][\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3}", MASK),
-    _rule("bootstrap token", r"\b([a-z0-9]{6})\.[a-z0-9]{16}\b", rf"\1.{MASK}"),
-    _rule("certificate key", r"(?i)(--certificate-key[=\s]+)\S+", rf"\1{MASK}"),
-    _rule(
+    Rule("JSON web token", r"\bey[JI][\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3}", MASK),
+    Rule("bootstrap token", r"\b([a-z0-9]{6})\.[a-z0-9]{16}\b", rf"\1.{MASK}"),
+    Rule("certificate key", r"(?i)(--certificate-key[=\s]+)\S+", rf"\1{MASK}"),
+    Rule(
         "token of a service",
         rf"(?<![A-Za-z0-9_])(?:{_PREFIXES})(?=[A-Za-z0-9=._-]*\d)[A-Za-z0-9=_./+-]{{12,}}(?<![=.])={{0,2}}",
         MASK,
     ),
-    _rule(
+    Rule(
         "token of a service", r"\b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z0-9]{16}\b|\bSK[0-9a-f]{32}\b", MASK
     ),
-    _rule(
+    Rule(
         "token of a service",
         r"\b[a-zA-Z0-9]{14}\.atlasv1\.[\w=-]{30,}|\b\d{6,16}:A[\w-]{30,}|\b\d{15,16}(?:\||%7C)[\w-]{27,40}",
         MASK,
     ),
-    _rule(
+    Rule(
         "token of a service",
         r"\b[0-9a-f]{32}-us\d{1,2}\b|\b[\w.~-]{3}\dQ~[\w.~-]{31,34}|\b[a-z0-9]+_[a-z0-9]+\.[a-z0-9]+\.acc[_-][\w.+/=-]{30,}",
         MASK,
     ),
-    _rule(
+    Rule(
         "signed address",
         r"(?i)([?&;](?:sig|signature|x-amz-[a-z-]*|x-goog-[a-z-]*|awsaccesskeyid|access_token|code|key|apikey|token|auth)=)"
         r"(?!<removed>)[^&\s\"']+",
         rf"\1{MASK}",
     ),
-    _rule("registry login", r"(?i)([\"']?\b_?auth[\"']?[ \t]*[:=][ \t]*)(?!\{)" + _VALUE, rf"\1{MASK}"),
-    _rule("netrc", r"(?i)(\bmachine\s+\S+\s+login\s+\S+\s+password\s+)\S+", rf"\1{MASK}"),
+    Rule("registry login", r"(?i)([\"']?\b_?auth[\"']?[ \t]*[:=][ \t]*)(?!\{)" + _VALUE, rf"\1{MASK}"),
+    Rule("netrc", r"(?i)(\bmachine\s+\S+\s+login\s+\S+\s+password\s+)\S+", rf"\1{MASK}"),
     # A container's variable, with separate keys for name and value, in either order.
-    _rule(
+    Rule(
         "variable",
         rf"""(?i)(\\?["'](?:name|key)\\?["']\s*:\s*\\?["'][\w.-]{{0,60}}?{_NAME}\\?["']\s*,\s*\\?["']value\\?["']\s*:\s*)"""
         rf"(?!{_PLAIN}){_VALUE}",
         rf'\1"{MASK}"',
     ),
-    _rule(
+    Rule(
         "variable",
         rf"""(?i)(\\?["']value\\?["']\s*:\s*){_VALUE}(\s*,\s*\\?["'](?:name|key)\\?["']\s*:\s*\\?["'][\w.-]{{0,60}}?{_NAME}\\?["'])""",
         rf'\1"{MASK}"\2',
     ),
-    _rule(
+    Rule(
         "variable",
         rf"(?im)^([ \t]{{0,40}}(?:-[ \t]{{1,10}})?(?:name|key):[ \t]*[\"']?[\w.-]{{0,60}}?{_NAME}[\"']?[ \t]*\r?\n"
         rf"[ \t]*value:[ \t]*)(?!{_PLAIN})[^\r\n]+",
         rf"\1{MASK}",
     ),
-    _rule(
+    Rule(
         "element",
         rf"(?i)(<(?:[\w.-]{{1,20}}:)?[\w.-]{{0,40}}?{_NAME}(?:\s[^<>]*)?>\s*(?:<Value>\s*)?)(?!{MASK}|<|{_PLAIN})[^<]+",
         rf"\1{MASK}",
     ),
-    _rule(
+    Rule(
         "element",
         rf"""(?i)((?:name|key)=["'][\w.:-]{{0,60}}?{_NAME}["']\s+value=)(?!{_PLAIN})(?:"[^"]*"|'[^']*')""",
         rf'\1"{MASK}"',
     ),
-    _rule(
+    Rule(
         "element",  # <Data Name='password'>..</Data> of Windows' events
         rf"""(?i)(<[\w:.-]{{1,40}}\s[^<>]{{0,200}}?(?:name|key|id)=["'][\w.:-]{{0,60}}?{_NAME}["'][^<>]{{0,200}}>)(?!{MASK}|<|{_PLAIN})[^<]+""",
         rf"\1{MASK}",
     ),
-    _rule(
+    Rule(
         "element",
         rf"""(?i)(\svalue=)(?:"[^"]*"|'[^']*')(\s+(?:name|key)=["'][\w.:-]{{0,60}}?{_NAME}["'])""",
         rf'\1"{MASK}"\2',
     ),
-    _rule(
+    Rule(
         "variable",
         rf"(?im)(\b(?:name|key):[ \t]*[\"']?[\w.-]{{0,60}}?{_NAME}[\"']?[ \t]*\r?\n[ \t]*value:[ \t]*)"
         rf"(?!{_PLAIN}|{MASK})[^\r\n]+",
         rf"\1{MASK}",
     ),
-    _rule(
+    Rule(
         "variable",
         rf"(?im)(\bvalue:[ \t]*)(?!{_PLAIN}|{MASK})[^\r\n]+"
         rf"(\r?\n[ \t]*(?:name|key):[ \t]*[\"']?[\w.-]{{0,60}}?{_NAME}[\"']?[ \t]*$)",
         rf"\1{MASK}\2",
     ),
     # Neighbours in a list of arguments.
-    _rule(
+    Rule(
         "neighbour",
         rf"""(?i)(["'](?:--?|/)[\w.-]{{0,40}}?{_NAME}["']\s{{0,8}},\s{{0,8}})(?!["'](?:--?|/)[a-z])(?:"[^"\r\n]*"|'[^'\r\n]*')""",
         rf'\1"{MASK}"',
     ),
-    _rule(
+    Rule(
         "neighbour",
         rf"(?im)(^[ \t]{{0,40}}-[ \t]+[\"']?(?:--?|/)[\w.-]{{0,40}}?{_NAME}[\"']?[ \t]*\r?\n"
         rf"[ \t]{{0,40}}-[ \t]+)(?!-)[^\r\n]+",
         rf"\1{MASK}",
     ),
-    _rule(
+    Rule(
         "switch",
         rf"(?i)(\s/[\w-]{{0,40}}?{_NAME}[ \t]+)(?![-/]|HTTP/|\d{{3}}\b|{_PLAIN}|{MASK}){_QUOTED}",
         rf"\1{MASK}",
     ),
-    _rule(
+    Rule(
         "value below",
         rf"(?im)({_NAME}[\"']?[ \t]*:[ \t]*\r?\n)(?:[ \t]+(?!{MASK})[^\s:-][^\r\n:]*(?:\r?\n|\Z))+",
         rf"\1  {MASK}\n",
     ),
     # PowerShell and Windows programs.
-    _rule(
+    Rule(
         "PowerShell",
         rf"(?i)(ConvertTo-SecureString\s+(?:-AsPlainText\s+|-Force\s+|-String\s+)*)(?!-|\$|{MASK}){_QUOTED}",
         rf"\1{MASK}",
     ),
-    _rule(
+    Rule(
         "PowerShell", r"""(?i)(?:"[^"\r\n]{1,200}"|'[^'\r\n]{1,200}')(?=\s{0,4}\|\s{0,4}ConvertTo-SecureString)""", MASK
     ),
-    _rule(
+    Rule(
         "PowerShell",
         rf"(?i)((?:PSCredential|NetworkCredential)\]?(?:::new)?\s*(?:-ArgumentList\s+)?\(?\s*{_QUOTED}\s*,\s*)(?!\$|\(){_QUOTED}",
         rf"\1{MASK}",
     ),
-    _rule(
+    Rule(
         "switch",
         rf"(?i)((?<![\w/])/(?:p|rp|pass|pwd|password|pw|savecred|passphrase)[: ]\s*)(?![/-]){_QUOTED}",
         rf"\1{MASK}",
     ),
-    _rule("switch", rf"(?i)(\bnet(?:\.exe)?\s+user\s+[^\s/]+\s+)(?!/){_QUOTED}", rf"\1{MASK}"),
-    _rule("switch", rf"(?i)(\bnet(?:\.exe)?\s+use\s+(?:\S:\s+)?\\\\\S+\s+)(?!/){_QUOTED}(?=\s+/user:)", rf"\1{MASK}"),
-    _rule("switch", rf"(?i)(\bnet(?:\.exe)?\s+use\s[^\r\n]*?/user:\S+\s+)(?!/|\*|failed\s){_QUOTED}", rf"\1{MASK}"),
-    _rule(
+    Rule("switch", rf"(?i)(\bnet(?:\.exe)?\s+user\s+[^\s/]+\s+)(?!/){_QUOTED}", rf"\1{MASK}"),
+    Rule("switch", rf"(?i)(\bnet(?:\.exe)?\s+use\s+(?:\S:\s+)?\\\\\S+\s+)(?!/){_QUOTED}(?=\s+/user:)", rf"\1{MASK}"),
+    Rule("switch", rf"(?i)(\bnet(?:\.exe)?\s+use\s[^\r\n]*?/user:\S+\s+)(?!/|\*|failed\s){_QUOTED}", rf"\1{MASK}"),
+    Rule(
         "user and password",
         r"(?i)((?<![\w-])(?:--(?:proxy-)?user|-u)[ =]\s*[\"']?[^\s:\"']{1,60}:)[^\s\"']+",
         rf"\1{MASK}",
     ),
-    _rule(
+    Rule(
         "switch",
         rf"(?i)(\b(?:sshpass|docker|podman|nerdctl|mysql\w*|psexec\w*|plink|pscp|ctr|redis-cli|ldapsearch|smbclient|az|bcp|sqlcmd)"
         rf"(?:\.exe)?\b[^\r\n|]{{0,120}}?\s-(?:p|a|w|P)(?:\s+|(?=\S{{6}})(?=[a-z]*[^\sa-z])))(?!-|\d{{1,5}}\b|{MASK}){_QUOTED}",
         rf"\1{MASK}",
     ),
-    _rule("netsh", rf"(?i)(\b(?:keyMaterial|keyContent)[=>\s:]+)(?!{MASK})[^\s<]+", rf"\1{MASK}"),
+    Rule("netsh", rf"(?i)(\b(?:keyMaterial|keyContent)[=>\s:]+)(?!{MASK})[^\s<]+", rf"\1{MASK}"),
     # YAML values below their key: a block of any lines, else lines that are not a mapping.
-    _rule(
+    Rule(
         "value below",
         rf"(?im)^([^\r\n:=]{{0,80}}?{_NAME}[\"']?[ \t]*:[ \t]*[|>][-+0-9]*[ \t]*\r?\n)(?:[ \t]+[^\r\n]+(?:\r?\n|\Z))+",
         rf"\1  {MASK}\n",
     ),
-    _rule(
+    Rule(
         "value below",
         rf"(?im)^([^\r\n:=]{{0,80}}?{_NAME}[\"']?[ \t]*[:=][ \t]*\r?\n)(?:[ \t]+[^\r\n:-][^\r\n:]*(?:\r?\n|\Z))+",
         rf"\1  {MASK}\n",
     ),
-    _rule(
+    Rule(
         "rest of the line",
         rf"(?im)^([^\r\n:=]{{0,80}}?{_NAME}[\"']?[ \t]*:[ \t]+)"
         rf"(?!{_PLAIN}|{_NESTED}|[|>][-+0-9]*[ \t]*\r?$)([^\s][^\r\n]*)",
         _unless_reason,
     ),
-    _rule(
+    Rule(
         "named value",
         rf"(?i)({_NAME}{_Q}[ \t]*{_IS}[ \t]*@?)(?!{_PLAIN}|[,;]\s)({_VALUE}(?:[ ][\w:]{{0,20}})?)",
         _unless_reason_of_word,
     ),
-    _rule(
+    Rule(
         "in a program",
         rf"""(?i)({_NAME}\s{{0,4}}(?:[!=]={{1,2}}|\(|(?:\[\])?\s{{0,4}}=\s{{0,4}}@?)\s{{0,4}})(?!{_PLAIN})(?:"[^"\r\n]+"|'[^'\r\n]+')""",
         rf"\1{MASK}",
     ),
-    _rule(
+    Rule(
         "in a program",
         rf"""(?i)(?:"[^"\r\n]+"|'[^'\r\n]+')(?=\s{{0,4}}[!=]={{1,2}}\s{{0,4}}[\w.]{{0,40}}?{_NAME})""",
         MASK,
     ),
-    _rule(
+    Rule(
         "in a program",
         r"""(?i)(\b\w{0,30}(?:bind|log_?[io]n|auth|authenticate|connect)\(\s*(?:"[^"\r\n]*"|'[^'\r\n]*')\s*,\s*)"""
         r"""(?:"[^"\r\n]+"|'[^'\r\n]+')""",
         rf"\1{MASK}",
     ),
-    _rule(
+    Rule(
         "argument",
         rf"(?i)((?<![\w-])--?[\w.-]{{0,40}}?{_NAME}\s+)(?!-|(?:via|is|was|from|in|on|and|or)\s|\$[a-z_]+\s)"
         rf"(?!{_PLAIN}){_VALUE}",
         rf"\1{MASK}",
     ),
-    _rule(
+    Rule(
         "value of a key",
         rf"(?i)((?<![\w.-])[\w.-]{{0,40}}{_KEYLIKE}{_Q}\s*{_IS}\s*)({_Q}[\w=+~!@#$%^&*.-]+{_Q})(?![\w/\\])",
         _if_token,
     ),
-    _rule(
+    Rule(
         "in a program",  # get("password", "..."), getenv("DB_PASS") or "..."
         rf"""(?i)(\(\s*["'][\w.-]{{0,40}}?{_NAME}["']\s*(?:,|\)\s*(?:or|\|\||\?\?))\s*)(?!{_PLAIN})(?:"[^"\r\n]+"|'[^'\r\n]+')""",
         rf"\1{MASK}",
     ),
-    _rule(
+    Rule(
         "after its name",
         r"""(?i)(\b(?:\w{0,40}pass(?:word|wd|phrase)|identified\s+by|p/?w)\s+)(?:"[^"\s]+"|'[^'\s]+')""",
         rf"\1{MASK}",
     ),
-    _rule(
+    Rule(
         "after its name",
         # Not by a blank alone, which in a log parts words.
         r"""(?i)(\b(?:\w{0,40}(?:pass(?:word|wd|phrase)|p/?w)\s+(?:is|are|was|to|REG_(?:EXPAND_|MULTI_)?SZ)\b:?"""
@@ -427,18 +434,18 @@ RULES: tuple[Rule, ...] = (
         _if_token,
     ),
     # Secrets without a name.
-    _rule(
+    Rule(
         "base64",
         r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,}(?:(?:\r?\n[ \t]*|\\n)[A-Za-z0-9+/]{20,})*={0,2}",
         _if_packed,
     ),
-    _rule(
+    Rule(
         "variable",
         r"(?<![\w.-])(?P<name>[A-Z][A-Z0-9_]{2,60}=[\"']?)(?P<value>[A-Za-z0-9_-]{14,200})(?![\w/\\.])",
         _if_drawn,
     ),
     # Not the checksums of packages.
-    _rule(
+    Rule(
         "random",
         r"sha(?:256|384|512)-[A-Za-z0-9+/]{40,}|(?<![A-Za-z0-9])(?<!\bid=)(?P<word>[A-Za-z0-9]{20,200})(?![A-Za-z0-9])",
         _if_random,
@@ -621,11 +628,16 @@ def _by_rules(text: str, depth: int, done: dict[str, tuple[str, int]]) -> tuple[
         if _HEADED.search(text):
             text, found = _in_blocks(text, depth, done)
             count += found
-    text, found = _columns(text)
-    count += found
+    if has_name := _SOME_NAME.search(text) is not None:
+        text, found = _columns(text)
+        count += found
     for rule in RULES:
+        if rule.needs_name and not has_name:
+            continue
         before = text
         text, found = rule.pattern.subn(rule.instead, text)
+        if text != before:
+            has_name = _SOME_NAME.search(text) is not None
         # A match that a rule left unchanged is not a secret.
         count += found if isinstance(rule.instead, str) else max(0, text.count(MASK) - before.count(MASK))
     return text, count
@@ -774,7 +786,7 @@ def _find_head(line: str, after: str) -> _Head | None:
 
 def _columns(text: str) -> tuple[str, int]:
     """The cells below the heads of a table that mean a secret, up to an empty line."""
-    if "  " not in text or not _SOME_NAME.search(text):
+    if "  " not in text:
         return text, 0
     lines, count = text.split("\n"), 0
     head: _Head | None = None

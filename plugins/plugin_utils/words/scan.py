@@ -22,6 +22,8 @@ from ..foreign.windows import list_windows
 
 _SHORTEST = 3
 _RUN = re.compile(r"[a-z_]{3,}")
+_PLAIN = re.compile(r"[^\\^$.|?*+()\[{]+(?![?*+{])")
+"""Letters of a pattern that stand for themselves; the last of them has no quantifier."""
 _QUANTIFIER = re.compile(r"(?:[?*+]|\{(\d*),?\d*\})[?+]?")
 _REMEMBERED = 1 << 16
 """So many runs of letters, which recur from line to line."""
@@ -159,6 +161,9 @@ def _sequence(text: str, at: int) -> tuple[Needs, int]:
         run = ""
 
     while at < len(text) and text[at] not in "|)":
+        if plain := _PLAIN.match(text, at):
+            run, at = run + plain.group(), plain.end()
+            continue
         char, need, literal = text[at], None, ""
         if char == "(":
             inside = at + 1

@@ -11,11 +11,14 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
+import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle import known
 from ansible_collections.winkube.node.plugins.plugin_utils.bundle.store import join_ends, whole_lines
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 from ansible_collections.winkube.node.plugins.plugin_utils.redaction.redact import (
     MASK,
+    RULES,
+    Rule,
     is_secret_file,
     name_in_bundle,
     patterns,
@@ -24,7 +27,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.redaction.redact impo
 
 from tests.redaction.generated import SECRET as SECRET_WORDS
 from tests.redaction.generated import WAYS, WRAPPINGS, shows
-from tests.redaction.score import FORMS, of
+from tests.redaction.score import FORMS, FROZEN, of, samples
 
 SECRET = "hunter2-and-more"
 KEY = base64.b64encode(bytes(range(256)) * 3).decode()
@@ -189,6 +192,17 @@ def test_the_forms_of_secrets_that_are_known_are_taken_out() -> None:
     score = of(FORMS)
     assert set(score.shown) <= SHOWN
     assert score.changed == ()
+
+
+@pytest.mark.parametrize("file", [FORMS, FROZEN], ids=lambda file: str(file.stem))
+def test_a_text_without_a_name_loses_nothing_by_the_rules_that_it_is_not_asked(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [text for _name, text, _secret in samples(yaml.safe_load(file.read_text(encoding="utf-8")))]
+    quick = [redact(text) for text in texts]
+    assert 15 < sum(rule.needs_name for rule in RULES) < len(RULES)
+    monkeypatch.setattr(Rule, "needs_name", False)
+    assert [redact(text) for text in texts] == quick
 
 
 @pytest.mark.parametrize("wrapping", WRAPPINGS)
