@@ -163,6 +163,7 @@ def test_dsr_begins_only_where_no_pod_was_made_without_it(bench: Bench) -> None:
     whole.cluster.request("POST", "/api/v1/namespaces/default/services", service)
     owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "u"}
     whole.pod("agent", owners=[owner])
+    whole.pod("web", owners=[{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "v"}])
     dsr: dict[str, Any] = {"winkube_kube_proxy_dsr": True}
 
     def reaches_itself() -> bool:
@@ -175,12 +176,14 @@ def test_dsr_begins_only_where_no_pod_was_made_without_it(bench: Bench) -> None:
     assert reaches_itself()
     drive, before = whole.host.node.drive, whole.pid("kube-proxy")
     refused = whole.site(**dsr)
-    assert refused.rc != 0 and "winkube_kube_proxy_dsr: pods run on win1 (default/agent)" in refused.output, refused
+    assert refused.rc != 0 and "winkube_kube_proxy_dsr: pods run on win1 (default/web)" in refused.output, refused
     assert "winkube_drain: true" in refused.output
     assert whole.pid("kube-proxy") == before
     assert b"loopbackDSR" not in whole.host.in_turn(lambda: drive.read(CNI_CONF))
 
-    whole.converge(**dsr, winkube_drain=True, winkube_drain_options=tenants.OPTIONS)
+    drained = whole.converge(**dsr, winkube_drain=True, winkube_drain_options=tenants.OPTIONS)
+    said = "a drain leaves the pods of DaemonSets (default/agent): they do not reach themselves by their Service"
+    assert said in " ".join(drained.output.split()), drained
     whole.cluster.advance(60)
     assert not reaches_itself(), "a drain leaves a DaemonSet's pods"
     told = whole.site(playbook=whole.VERIFY, **dsr)

@@ -15,6 +15,7 @@ v0.37.1 pkg/api/validation/path/name.go (what a name may hold), pkg/apis/meta/v1
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from ..engine.gate import Base64, Either, Fields, Flag, Free, Listing, Number, Shape, Table, Text
@@ -251,3 +252,9 @@ def _name(item: Any, number: int) -> str:
     name = metadata.get("name") if isinstance(metadata, dict) else None
     named = isinstance(name, str) and NAME.pattern is not None and NAME.pattern.fullmatch(name) and len(name) <= 253
     return f"items[{number}] ({name})" if named else f"items[{number}]"
+
+
+def full_name(thing: Mapping[str, Any]) -> str:
+    """`namespace/name` of an object; its name alone where it has no namespace."""
+    metadata = thing.get("metadata") or {}
+    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}".lstrip("/")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..cluster.objects import full_name
 from ..facts.kubernetes import K0S_STACK
 from ..facts.node_labels import ARCH_LABEL, HOSTNAME_LABEL, OS_LABEL
 
@@ -20,12 +21,6 @@ def labels_of(node: Mapping[str, Any] | None, name: str) -> dict[str, str]:
     if node is not None:
         return {str(key): str(value) for key, value in (node.get("metadata", {}).get("labels") or {}).items()}
     return {OS_LABEL: "windows", ARCH_LABEL: "amd64", HOSTNAME_LABEL: name}
-
-
-def full_name(daemon_set: Mapping[str, Any]) -> str:
-    """`namespace/name`."""
-    metadata = daemon_set.get("metadata", {})
-    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
 
 
 def running(daemon_sets: Iterable[Mapping[str, Any]], program: str, labels: Mapping[str, str]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from datetime import datetime
 from ..cluster.backends import is_ready, slices_of
 from ..cluster.client import Cluster
 from ..cluster.error import ClusterError
+from ..cluster.objects import full_name
 from ..engine.reading import Query
 from ..lint.credential_spec import faults
 from ..words.cause import ERROR, WARNING, Area, Cause
@@ -26,7 +27,7 @@ from ..words.remedies import advice
 from .check import Check, Needs
 from .cluster_view import Object
 from .scene import Scene
-from .tried import Gmsa, Objects, full_name
+from .tried import Gmsa, Objects
 
 try:
     from cryptography import x509

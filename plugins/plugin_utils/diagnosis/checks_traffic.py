@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from ..cluster.backends import is_ready, slices_of
+from ..cluster.objects import full_name
 from ..components import networks
 from ..components.healthz import find_url
 from ..components.kube_proxy import kube_proxy
@@ -31,7 +32,7 @@ from .check import Check, Needs, ranges
 from .checks_services import arguments, line_of
 from .cluster_view import Object
 from .scene import Scene
-from .tried import Objects, Tried, full_name
+from .tried import Objects, Tried
 
 OUTSIDE, SERVICE_IP = "outside", "service address"
 FQDN, SHORT, BETWEEN = "fully qualified name", "short name", "name in between"

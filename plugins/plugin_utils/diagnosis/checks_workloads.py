@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
+from ..cluster.objects import full_name
 from ..components.host import node_fit
 from ..components.host.options import HostOptions
 from ..components.kubelet import kubelet_check
@@ -26,7 +27,7 @@ from ..words.remedies import advice, converge
 from .check import Check, Needs
 from .cluster_view import Object
 from .scene import Scene, containerd_setting
-from .tried import Stats, Tried, full_name, moment, pods_of
+from .tried import Stats, Tried, moment, pods_of
 
 WAITING = frozenset({"ContainerCreating", "PodInitializing"})
 """What a young pod says as well."""

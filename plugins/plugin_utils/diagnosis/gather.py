@@ -23,6 +23,7 @@ from ..cluster.backends import SLICES, LargeService, read_large
 from ..cluster.client import Cluster
 from ..cluster.error import FORBIDDEN, ClusterError
 from ..cluster.exec import exec_in_pod
+from ..cluster.objects import full_name
 from ..cluster.pods import is_host_process
 from ..cluster.pods import pods_of as path_of_pods
 from ..cluster.reading import ClusterReading, read_kubelets
@@ -72,7 +73,7 @@ from .cluster_view import ClusterView, Object, ask, view_of
 from .cni_mend import repaired_node
 from .scene import LIMIT, Scene, complete_cni, reads, scene_of
 from .table import KNOWN, findings_in
-from .tried import InPod, Looking, Objects, Said, Stats, Tried, full_name, moment, pods_of
+from .tried import InPod, Looking, Objects, Said, Stats, Tried, moment, pods_of
 
 HNS_OBJECTS = ("networks", "endpoints", "policylists", "namespaces")
 TAIL_BYTES = 32 * 1024

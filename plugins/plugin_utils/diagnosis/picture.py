@@ -11,8 +11,9 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
+from ..cluster.objects import full_name
 from .scene import Scene
-from .tried import full_name, pods_of
+from .tried import pods_of
 
 ROWS = 24
 """So many boxes has a column at most; the rest is a number."""

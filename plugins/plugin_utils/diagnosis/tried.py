@@ -159,12 +159,6 @@ def pods_of(objects: Objects | None) -> Iterator[Object]:
             yield pod
 
 
-def full_name(thing: Object) -> str:
-    """Namespace and name of an object."""
-    metadata = thing.get("metadata") or {}
-    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}".lstrip("/")
-
-
 def moment(text: object) -> datetime | None:
     """A time of the API, None if it is none."""
     try:

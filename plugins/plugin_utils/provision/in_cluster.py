@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..cluster.client import Cluster, wait_for
+from ..cluster.objects import full_name
 from ..components import daemon_sets
 from ..components.join import node_object
 from ..engine import windows_path
@@ -79,7 +80,7 @@ def list_host_daemon_sets(
     """The DaemonSets (`namespace/name`) that run on this node and whose variable KUBEPROXY_PATH names `destination`."""
     labels = daemon_sets.labels_of(node, name)
     return tuple(
-        daemon_sets.full_name(each)
+        full_name(each)
         for each in found
         if daemon_sets.runs_on(each, labels) and any(_is_same_path(path, destination) for path in _list_paths(each))
     )

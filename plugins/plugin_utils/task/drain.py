@@ -13,7 +13,7 @@ fails, the next one does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -22,9 +22,9 @@ from ..budget import claim
 from ..budget.claim import CONFLICT, TRIES, Claim, write_mark
 from ..budget.mark import ANNOTATION
 from ..cluster.error import ClusterError
-from ..cluster.pods import has_ended, pods_of
+from ..cluster.objects import full_name
+from ..cluster.pods import has_ended, pods_of, stays_in_drain
 from ..components.asks import Asks
-from ..components.join.node_object import MIRROR
 from ..components.shared_options import Access, DrainOptions
 from ..engine.batch import Batch, Op
 from ..engine.clock import Clock
@@ -186,20 +186,13 @@ class NodeDrain:
         going = [pod for pod in pods if not self._stays(pod)]
         kept = [(pod, why) for pod in going if (why := self._explain_refusal(pod))]
         if kept:
-            named = "; ".join(f"{_name(pod)} {why}" for pod, why in kept)
+            named = "; ".join(f"{full_name(pod)} {why}" for pod, why in kept)
             raise ClusterError(f"The node {self.name} is not drained: {named}.{then}")
         return going
 
     def _stays(self, pod: Object) -> bool:
-        """Pods of DaemonSets come back at once, mirrors of static pods cannot be evicted, and through its own pods the
-        connection works."""
-        metadata = pod.get("metadata") or {}
-        owners: Iterable[Object] = metadata.get("ownerReferences") or ()
-        return (
-            MIRROR in (metadata.get("annotations") or {})
-            or any(owner.get("kind") == "DaemonSet" for owner in owners)
-            or is_ours(pod, self.rules.host_process)
-        )
+        """As `stays_in_drain`; and through its own pods the connection works."""
+        return stays_in_drain(pod) or is_ours(pod, self.rules.host_process)
 
     def _explain_refusal(self, pod: Object) -> str:
         if has_ended(pod):
@@ -225,15 +218,15 @@ class NodeDrain:
         wait = Wait(f"drain: waiting for the pods of {self.name} to go", self.clock)
         while empty < EMPTY_LISTS:
             if found or empty:
-                wait.sleep(LIST_EVERY_S, ", ".join(map(_name, left)))
+                wait.sleep(LIST_EVERY_S, ", ".join(map(full_name, left)))
             left = self._select_pods_to_evict(self._pods())
             empty = 0 if left else empty + 1
             if left and found and self.clock.now() >= end:
-                waiting = [_name(pod) for pod in left if _uid(pod) not in asked]
+                waiting = [full_name(pod) for pod in left if _uid(pod) not in asked]
                 why = f" A PodDisruptionBudget keeps {', '.join(waiting)}." if waiting else ""
                 raise ClusterError(
                     f"The node {self.name} is not empty after {self.rules.timeout_s} s: "
-                    f"{', '.join(_name(pod) for pod in left)}.{why}"
+                    f"{', '.join(full_name(pod) for pod in left)}.{why}"
                 )
             for pod in left:
                 found.add(_uid(pod))
@@ -319,10 +312,6 @@ def _meta(pod: Object, key: str) -> str:
 
 def _uid(pod: Object) -> str:
     return _meta(pod, "uid")
-
-
-def _name(pod: Object) -> str:
-    return f"{_meta(pod, 'namespace')}/{_meta(pod, 'name')}"
 
 
 def _path(pod: Object) -> str:

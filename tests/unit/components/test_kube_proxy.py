@@ -8,10 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.components import daemon_sets, log_runner, nssm
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.objects import full_name
+from ansible_collections.winkube.node.plugins.plugin_utils.components import log_runner, nssm
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy import component, kube_proxy
 from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.kube_proxy_args import KubeProxy
-from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.options import FirewallOptions
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.options import (
+    FirewallOptions,
+    KubeProxyOptions,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.components.stage import Given
 from ansible_collections.winkube.node.plugins.plugin_utils.engine import command_line
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.plan import Plan, make_plan
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import Reading, file_key, service_key
@@ -193,21 +198,39 @@ ASKED = {"version": "1.37.1", "node_name": "WIN1", "dsr": True, "source": {"url"
 def test_dsr_begins_only_where_no_pod_has_an_endpoint(
     line: str | None, more: dict[str, Any], pods: list[str], said: str
 ) -> None:
-    """Pods on the host's network and those that are over have none."""
-    listed: list[dict[str, Any]] = [{"metadata": {"namespace": "default", "name": each}} for each in pods]
+    """Pods on the host's network, those that are over and mirrors of static pods are none that a drain recreates."""
+    listed = [pod(each) for each in pods]
     listed += [
-        {"metadata": {"namespace": "x", "name": "host"}, "spec": {"hostNetwork": True}},
-        {"metadata": {"namespace": "x", "name": "over"}, "status": {"phase": "Succeeded"}},
+        pod("host") | {"spec": {"hostNetwork": True}},
+        pod("over") | {"status": {"phase": "Succeeded"}},
+        pod("failed") | {"status": {"phase": "Failed"}},
+        pod("mirror", annotations={"kubernetes.io/config.mirror": "hash"}),
+        pod("agent", ownerReferences=[{"kind": "DaemonSet", "name": "agent", "uid": "u", "controller": True}]),
     ]
-    service = {"name": "kube-proxy", "state": "running", "image_path": f"{EXE} {line}", "nssm": None}
-    asked = given("kube-proxy", ASKED | more, joined(*([service] if line is not None else [])))
-    asked.asks.once("daemon sets", lambda: None)
-    asked.asks.once("pods with a network", lambda: component.name_pods(listed))
-    if not said:
-        component.refuse_under_pods(asked)
+    controller = Controller()
+    asked = without_dsr(line, more, listed, controller)
+    if said:
+        with pytest.raises(Refused, match=re.escape(said)):
+            component.build_resources(asked)
         return
-    with pytest.raises(Refused, match=re.escape(said)):
-        component.build_resources(asked)
+    component.refuse_under_pods(asked)
+    begins = line is not None and line != "--enable-dsr" and "dsr" not in more
+    told = "a drain leaves the pods of DaemonSets (default/agent, default/mirror): they do not reach themselves"
+    assert [told in each for each in controller.said] == ([True] if begins else [])
+
+
+def pod(name: str, **metadata: Any) -> dict[str, Any]:
+    return {"metadata": {"namespace": "default", "name": name, **metadata}}
+
+
+def without_dsr(
+    line: str | None, more: dict[str, Any], pods: list[dict[str, Any]], controller: Controller
+) -> Given[KubeProxyOptions]:
+    service = {"name": "kube-proxy", "state": "running", "image_path": f"{EXE} {line}", "nssm": None}
+    asked = given("kube-proxy", ASKED | more, joined(*([service] if line is not None else [])), controller)
+    asked.asks.once("daemon sets", lambda: None)
+    asked.asks.once("pods with a network", lambda: component.sort_pods(pods))
+    return asked
 
 
 def test_without_a_cluster_it_is_said_that_pods_are_not_looked_for() -> None:
@@ -372,7 +395,7 @@ def test_which_daemon_sets_run_it_on_this_node(found: dict[str, Any], runs: bool
     node = {"metadata": {"labels": {"kubernetes.io/os": "windows", "pool": "mine"}}}
     for each in (node, None):
         there = kube_proxy.find_daemon_sets([found], each, "win1")
-        assert there == ((daemon_sets.full_name(found),) if runs else ())
+        assert there == ((full_name(found),) if runs else ())
 
 
 def test_a_daemon_set_beside_our_service_is_refused() -> None:

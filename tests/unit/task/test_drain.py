@@ -12,6 +12,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.budget.mark import AN
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.error import BUDGET, ClusterError
 from ansible_collections.winkube.node.plugins.plugin_utils.cluster.records import NODE
 from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
+from ansible_collections.winkube.node.plugins.plugin_utils.components.kube_proxy.component import sort_pods
 from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import DrainOptions
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.batch import Batch, Op
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.clock import Clock
@@ -119,6 +120,16 @@ def test_cordoned_drained_and_let_back() -> None:
     assert api.known["spec"] == {}
     assert api.known["metadata"]["annotations"] == {"a": "b"}
     assert drain(api).uncordon() == ()
+
+
+def test_the_pods_for_which_kube_proxy_is_refused_are_those_that_a_drain_evicts() -> None:
+    mirror = pod("mirror", owner="Node", metadata={"annotations": {"kubernetes.io/config.mirror": "1"}})
+    api = Api(pod("web"), pod("agent", owner="DaemonSet"), mirror, pod("bare", owner=""))
+    asked = sort_pods(list(api.on_node.values()))
+    drain(api, force=True).cordon_and_drain()
+    evicted = {f"apps/{body['metadata']['name']}" for body in api.evictions}
+    assert set(asked.going) == evicted == {"apps/web", "apps/bare"}
+    assert asked.staying == ("apps/agent", "apps/mirror")
 
 
 def test_pods_of_the_connection_stay_and_those_of_others_that_look_alike_do_not() -> None:

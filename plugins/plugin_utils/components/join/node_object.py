@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, astuple
 from typing import Any
 
-from ...cluster.pods import has_ended
+from ...cluster.pods import has_ended, is_mirror
 from ...facts.node_labels import ARCH_LABEL, BUILD_LABEL, OS_LABEL
 from ...facts.taint import Taint
 
@@ -89,8 +89,6 @@ def build_taint_patch(node: Object, wanted: Sequence[str]) -> dict[str, Any] | N
 
 
 EVICTS, KEEPS_OFF = "NoExecute", "NoSchedule"
-MIRROR = "kubernetes.io/config.mirror"
-"""The annotation of a static pod's mirror: the kubelet runs such a pod whatever the API says."""
 
 
 def taint_step(name: str, added: Sequence[Mapping[str, str]], pods: Iterable[Object]) -> str:
@@ -166,5 +164,4 @@ def owner(metadata: Object) -> str:
 
 def is_over(pod: Object) -> bool:
     """Whether nothing replaces the pod: it has ended, is terminating, or is a static pod's mirror."""
-    metadata = pod.get("metadata") or {}
-    return has_ended(pod) or bool(metadata.get("deletionTimestamp")) or MIRROR in (metadata.get("annotations") or {})
+    return has_ended(pod) or is_mirror(pod) or bool((pod.get("metadata") or {}).get("deletionTimestamp"))

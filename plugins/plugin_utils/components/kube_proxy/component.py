@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from ...cluster.pods import has_own_network, pods_of
+from ...cluster.objects import full_name
+from ...cluster.pods import has_own_network, pods_of, stays_in_drain
 from ...engine.answer import Answer
 from ...engine.batch import Batch
 from ...engine.resource import Refused
@@ -58,29 +59,49 @@ NO_POD_ASKED = (
 
 
 def refuse_under_pods(given: Given[KubeProxyOptions]) -> None:
-    """Refuse direct server return for pods whose endpoints were made without it: none of them gets its policy later."""
+    """Refuse direct server return for pods whose endpoints were made without it: none of them gets its policy later.
+    Those that a drain would leave are told, with a drain too."""
     options, layout = given.options, given.layout
     service = given.reading.service(layout.kube_proxy_service)
     argv = find_arguments(service, layout.kube_proxy_binary) if service else None
-    if argv is None or not options.dsr or uses_dsr(argv) or given.shared.drain.enabled:
+    if argv is None or not options.dsr or uses_dsr(argv):
         return
-    name = options.node_name.lower()
-    pods = given.ask_cluster("pods with a network", lambda cluster: name_pods(cluster.items(pods_of(name))))
+    name, drains = options.node_name.lower(), given.shared.drain.enabled
+    pods = given.ask_cluster("pods with a network", lambda cluster: sort_pods(cluster.items(pods_of(name))))
     if pods is None:
-        given.warn([NO_POD_ASKED])
-    elif pods:
+        if not drains:
+            given.warn([NO_POD_ASKED])
+        return
+    if pods.going and not drains:
         raise Refused(
-            f"winkube_kube_proxy_dsr: pods run on {name} ({join_words(pods)}) whose endpoints were made without the "
-            "loopback policy that direct server return needs: they would no longer reach themselves by their Service. "
-            "Set winkube_drain: true, so that they are recreated, or drain the Node yourself before."
+            f"winkube_kube_proxy_dsr: pods run on {name} ({_name_some(pods.going)}) whose endpoints were made without "
+            "the loopback policy that direct server return needs: they would no longer reach themselves by their "
+            "Service. Set winkube_drain: true, so that they are recreated, or drain the Node yourself before."
+        )
+    if pods.staying:
+        given.warn(
+            [
+                f"direct server return begins, and a drain leaves the pods of DaemonSets ({_name_some(pods.staying)}): "
+                "they do not reach themselves by their Service until you delete them and they come back."
+            ]
         )
 
 
-def name_pods(found: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The first of the pods that have a network of their own, as namespace/name, and how many more there are."""
-    own = [each["metadata"] for each in found if has_own_network(each)]
-    names = sorted(f"{each['namespace']}/{each['name']}" for each in own)
-    return (*names[:SHOWN], *((f"{len(names) - SHOWN} more",) if len(names) > SHOWN else ()))
+class Pods(NamedTuple):
+    """Names of a Node's pods with a network of their own, by what a drain does with them."""
+
+    going: tuple[str, ...]
+    staying: tuple[str, ...]
+
+
+def sort_pods(found: Sequence[Mapping[str, Any]]) -> Pods:
+    """The pods that have a network of their own."""
+    own = sorted((stays_in_drain(each), full_name(each)) for each in found if has_own_network(each))
+    return Pods(tuple(name for stays, name in own if not stays), tuple(name for stays, name in own if stays))
+
+
+def _name_some(names: Sequence[str]) -> str:
+    return join_words((*names[:SHOWN], *((f"{len(names) - SHOWN} more",) if len(names) > SHOWN else ())))
 
 
 def arguments(given: Given[KubeProxyOptions]) -> kube_proxy.KubeProxyArgs:

@@ -122,8 +122,9 @@ class KubeProxyOptions:
     dsr: bool = option(
         (
             "Direct server return. The feature gate that it needs is set where the release has it off.",
-            "Where kube-proxy runs without it so far and pods are on the node, it is refused unless O(drain) is on: "
-            "endpoints that were made before have no loopback policy.",
+            "Where kube-proxy runs without it so far and a drain would evict pods of the node, it is refused unless "
+            "O(drain) is on: endpoints that were made before have no loopback policy. Pods that a drain leaves, those "
+            "of DaemonSets, are named: they have to be deleted afterwards.",
         ),
         default=False,
         variable="winkube_kube_proxy_dsr",
