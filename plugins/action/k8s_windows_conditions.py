@@ -5,17 +5,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from ..plugin_utils.cluster.error import ClusterError
+from ..plugin_utils.cluster.records import NodeObject
 from ..plugin_utils.components.options import read
 from ..plugin_utils.components.shared_options import Access
 from ..plugin_utils.engine.sentences import as_steps
-from ..plugin_utils.node_status.condition import plan_report
+from ..plugin_utils.node_status.condition import Condition, plan_report
 from ..plugin_utils.task.cluster_action import ClusterAction
-from ..plugin_utils.task.node_conditions import list_conditions, write_conditions
+from ..plugin_utils.task.node_conditions import judge_repairs, list_conditions, write_conditions
 from ..plugin_utils.task.recorded import find_store
 from ..plugin_utils.task.screen import display
 
@@ -27,6 +28,7 @@ class ConditionsOptions:
     cluster: Access
     node_name: str
     applied: str
+    repair_alone: bool
 
 
 class ActionModule(ClusterAction):
@@ -44,7 +46,12 @@ class ActionModule(ClusterAction):
             if node is None:
                 return {"changed": False, "steps": []}
             self.adds.see(node)
-            judge = partial(list_conditions, find_store().record(self._host))
+            record = find_store().record(self._host)
+            told = judge_repairs(record) if how.repair_alone else None
+
+            def judge(node: NodeObject) -> Sequence[Condition]:
+                return list_conditions(record, node) if told is None else told
+
             steps = plan_report(node, judge(node), how.applied)
             if steps and not check:
                 steps = write_conditions(self.open_cluster(how.cluster), name, judge, how.applied)

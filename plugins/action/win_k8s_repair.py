@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
+from ..plugin_utils.components import registry
 from ..plugin_utils.components.join import join
 from ..plugin_utils.components.kubernetes_fit import check_node_name
 from ..plugin_utils.components.layout import Layout
@@ -26,7 +26,7 @@ from ..plugin_utils.record.node_record import Repair
 from ..plugin_utils.repair import COMPONENT, check_options, hns, network, rejoin, restart, take_over
 from ..plugin_utils.repair.options import RepairOptions
 from ..plugin_utils.task.component_action import ConvergingAction
-from ..plugin_utils.task.node_conditions import judge_health, write_conditions
+from ..plugin_utils.task.node_conditions import judge_repairs, write_conditions
 from ..plugin_utils.task.node_repair import NodeRepair, repair_result
 from ..plugin_utils.task.recorded import find_store
 from ..plugin_utils.words.remedy import Action
@@ -41,6 +41,8 @@ class ActionModule(ConvergingAction):
     topic = COMPONENT
 
     _how: RepairOptions
+    _left: tuple[str, ...] = ()
+    """The components to which the repair leaves its work."""
 
     def keep_record(self, work: Callable[[], dict[str, Any]], *, changes: bool) -> dict[str, Any]:
         """As any task; then the condition Healthy, from the record that the repair is in."""
@@ -62,14 +64,15 @@ class ActionModule(ConvergingAction):
                 self.adds.repair = Repair(cause=cause, mended=False, why=str(error))
             raise
         if not self._task.check_mode and not result.get("broken"):
-            self.adds.repair = Repair(cause=cause, mended=True)
+            self.adds.repair = Repair(cause=cause, mended=not self._left, left_to=self._left)
         return result
 
     def _write_health(self, name: str) -> None:
         """A cluster that does not take the condition is a warning: the machine is as it is."""
         try:
             if (cluster := self._asks.cluster(self._shared.cluster)) is not None:
-                write_conditions(cluster, name, partial(judge_health, find_store().record(self._host)))
+                told = judge_repairs(find_store().record(self._host))
+                write_conditions(cluster, name, lambda _node: told)
         except ClusterError as error:
             self.warn_once(f"The condition {HEALTHY} of the Node {name} was not written: {error}")
 
@@ -91,7 +94,9 @@ class ActionModule(ConvergingAction):
 
         stages = (Stage("clean-up", build_resources),)
         ran, result = self.converge(stages, options, needed=rejoin.reads(layout))
-        return result | rejoin.as_data(ran.learned.get(PAST) or rejoin.Past(), rejoin.roles(layout, ran.reading))
+        roles = rejoin.roles(layout, ran.reading)
+        self._leave_to(roles)
+        return result | rejoin.as_data(ran.learned.get(PAST) or rejoin.Past(), roles)
 
     def _cni_conf(self, options: dict[str, Any], how: RepairOptions) -> dict[str, Any]:
         """Mend the CNI configuration that the runtime takes."""
@@ -116,9 +121,15 @@ class ActionModule(ConvergingAction):
         if stuck := network.repair(wanted, repair):
             raise NodeError(f"{self.topic}: {stuck}")
         result = repair.result(diff=self._task.diff)
-        if how.finding and how.switch_mode:  # roles make what the removed network held
-            result["roles"] = list(rejoin.roles(layout, repair.seen))
+        if how.switch_mode:  # roles make what the removed network held
+            roles = rejoin.roles(layout, repair.seen)
+            self._leave_to(roles if how.finding or result["changed"] else ())
+            result |= {"roles": list(roles)} if how.finding else {}
         return result
+
+    def _leave_to(self, roles: Iterable[str]) -> None:
+        """What follows is the work of these roles."""
+        self._left = tuple(each.name for each in registry.COMPONENTS if each.role in set(roles))
 
     def _restart(self, options: dict[str, Any], how: RepairOptions) -> dict[str, Any]:
         repair = NodeRepair(self._node, self.begin(options), restart.reads(self._node.layout))
@@ -140,6 +151,7 @@ class ActionModule(ConvergingAction):
             return {**nothing, "msg": found.why, "broken": list(found.others)}
         remedy = found.remedy
         if remedy.action == Action.CONVERGE:
+            self._leave_to(remedy.on)
             return {**nothing, "roles": list(remedy.on), "steps": [{"text": remedy.plain, "state": "planned"}]}
         options |= remedy.arguments
         how = read(RepairOptions, options)
@@ -153,6 +165,7 @@ class ActionModule(ConvergingAction):
         services = take_over.services(layout, repair.seen)
         if batch := take_over.batch(layout, going, repair.seen):
             repair.apply(batch, *(each.text for each in going))
+            self._leave_to(take_over.list_roles(layout, going))
         return repair.result(diff=self._task.diff) | take_over.as_data(services, going)
 
     def _acknowledge(self, options: dict[str, Any], how: RepairOptions) -> dict[str, Any]:

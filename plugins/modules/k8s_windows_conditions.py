@@ -14,8 +14,9 @@ description:
   - Publishes what this run's record of the host says (docs/record.md). C(winkube.node/UpToDate) is V(False) with the
     steps that were planned and are not done, V(True) if there are none, V(Unknown) where the machine could not be
     planned.
-  - C(winkube.node/Healthy) is V(False) if the last repair of the run was in vain. Without a repair in the run it is
-    written, as V(True), to a Node that has no such condition yet.
+  - C(winkube.node/Healthy) is V(False) if the last repair of the run was in vain, and V(Unknown) while one has left its
+    work to roles. Without a repair in the run it is written, as V(True), to a Node of which nothing is left to do and
+    that has no such condition yet, or is V(Unknown).
   - A condition is written only if status, reason or message changes, with one Event for each. A Node that already says
     so gets no request.
   - The Nodes are read in one list for all hosts of the task. Where there is no such Node, nothing is done.
@@ -47,6 +48,11 @@ options:
         M(winkube.node.win_k8s_node_info) returns it. Empty leaves the annotation as it is.
     type: str
     default: ''
+  repair_alone:
+    description: Writes C(winkube.node/Healthy) alone, of the last repair of the run. For a run that has not planned the
+      node.
+    type: bool
+    default: false
 seealso:
   - module: winkube.node.k8s_windows_look
   - module: winkube.node.win_k8s_node_info

@@ -163,6 +163,8 @@ options:
     description:
       - Whether the Node's condition C(winkube.node/Healthy) becomes V(False), with the cause, where the repair changed
         the machine in vain, and V(True) after the next one that was not. With one Event for each change.
+      - A repair that leaves its work to roles makes it V(Unknown), until they have run
+        (M(winkube.node.k8s_windows_conditions)) or a run that plans the node finds that nothing differs.
     type: bool
     default: false
 attributes:

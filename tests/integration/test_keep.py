@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from typing import Any
 
 import pytest
 
-from tests.integration.lab import ROOT, Bench, Run
+from tests.integration.lab import ROOT, Bench, Run, until
 from tests.integration.site import CONFIG
 from tests.integration.test_budget import NEWER, a_mark, change, is_cordoned, mark_of
-from tests.integration.whole import BRIDGE, Whole
+from tests.integration.whole import BRIDGE, DIAGNOSE, Whole
 from tests.lab.cluster import tenants
 from tests.lab.cluster.kinds import BY_NAME
 from tests.lab.cluster.shipped import USER
@@ -174,6 +176,34 @@ def test_a_repair_in_vain_makes_the_node_unhealthy_until_one_is_not(two: Kept) -
     assert mended.rc == 0, mended.output
     assert told(two)["Healthy"][0] == "True"
     assert ("win1", "Restart") in events(two)
+
+
+def test_a_repair_that_leaves_its_work_to_roles_says_so_until_they_have_run(two: Kept) -> None:
+    """Killed between the two: the record and the Node say what is left, and the next run that looks finds it well."""
+
+    def break_it() -> None:
+        two.host.in_turn(lambda: two.host.node.drive.delete(r"C:\k\cni\win-bridge.exe"))
+
+    assert keep(two).rc == 0
+    assert told(two)["Healthy"][0] == "True"
+    break_it()
+    repair = {"winkube_repair": "cni.plugin-missing", "winkube_conditions": True}
+    access = {"kubeconfig": str(two.cluster.shipped(*Kept.RIGHTS, *DIAGNOSE))}
+    extra = two.variables(**repair) | {"winkube_cluster": access}
+    run = two.bench.start(REPAIR, "--limit", "win1", "-e", json.dumps(extra), own_group=True)
+    until(lambda: told(two)["Healthy"][1] == "LeftToRoles")
+    os.killpg(run.pid, signal.SIGKILL)
+    run.communicate(timeout=300)
+    assert told(two)["Healthy"][0] == "Unknown" and "to roles that have not run yet: cni." in told(two)["Healthy"][2]
+    assert keep(two).rc == 0
+    assert told(two)["Healthy"][:2] == ("True", "NothingInVain")
+
+    break_it()
+    mended = two.site("--limit", "win1", playbook=REPAIR, **repair)
+    assert mended.rc == 0, mended.output
+    assert told(two)["Healthy"][:2] == ("True", "NothingInVain")
+    assert ("win1", "LeftToRoles") in events(two)
+    assert two.site("--limit", "win1", playbook=REPAIR, **repair).recap["win1"].changed == 0
 
 
 def test_drift_says_it_on_the_node_as_well(two: Kept) -> None:

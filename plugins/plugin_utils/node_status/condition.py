@@ -5,7 +5,7 @@
 
 Programs match a condition's type and status (MachineHealthCheck, readiness rules); reason and message are for people.
 `UpToDate` is told by runs that compare a machine with its variables, and nobody but the next run acts on it. `Healthy`
-is False only for a cause that a repair has tried and not mended.
+is False only for a cause that a repair has tried and not mended, and Unknown while one has left its work to roles.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ LONGEST = 1024
 """Characters of a message. An Event's may have no more. Source: as above, NoteLengthLimit."""
 APPLIED_ELSEWHERE = "NotApplied"
 """The reason of a look that found other variables than the last run's; only a look takes it back."""
+
+LEFT_TO_ROLES = "LeftToRoles"
+"""The reason of Healthy until they have run, or a run finds that nothing of the node differs."""
 
 
 class Api(Protocol):
@@ -71,6 +74,12 @@ def healthy(cause: str = "", why: str = "") -> Condition:
     if not cause:
         return Condition(HEALTHY, "True", "NothingInVain", "No repair of this node was in vain.")
     return Condition(HEALTHY, "False", make_reason(cause), shorten(f"The repair {cause} was in vain: {why}"))
+
+
+def left_to(cause: str, components: Sequence[str]) -> Condition:
+    """Healthy while a repair has left its work to components."""
+    said = f"The repair {cause} leaves its work to roles that have not run yet: {', '.join(components)}."
+    return Condition(HEALTHY, "Unknown", LEFT_TO_ROLES, shorten(said))
 
 
 def make_reason(cause: str) -> str:

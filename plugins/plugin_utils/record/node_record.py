@@ -61,11 +61,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:
-    """A repair that ended with nothing left to do, or one that began to change something and failed."""
+    """A repair that ended with nothing left to do or left its work to roles, or one that began to change something and
+    failed."""
 
     cause: str = field(metadata=_told("The id of the finding, else the name of the repair."))
-    mended: bool = field(metadata=_told("Whether it ended as it should."))
+    mended: bool = field(metadata=_told("Whether it ended as it should, with the roles that it left its work to."))
     why: str = field(default="", metadata=_told("What became of it, where it did not."))
+    left_to: tuple[str, ...] = field(
+        default=(), metadata=_told("The components to which it left its work, and which have not run since.")
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,8 +221,16 @@ def add(record: NodeRecord, added: Added) -> NodeRecord:
         waits=(*record.waits, *added.waits),
         notes=tuple(dict.fromkeys((*record.notes, *added.notes))),
         diagnosis=record.diagnosis if added.diagnosis is None else added.diagnosis,
-        repairs=record.repairs if added.repair is None else (*record.repairs, added.repair),
+        repairs=(*(_go_on(each, added) for each in record.repairs), *((added.repair,) if added.repair else ())),
     )
+
+
+def _go_on(repair: Repair, added: Added) -> Repair:
+    """The repair once a task has done what was left to it."""
+    if added.about not in repair.left_to or not added.ends or added.failure is not None:
+        return repair
+    left = tuple(about for about in repair.left_to if about != added.about)
+    return replace(repair, left_to=left, mended=not left)
 
 
 def _add_time(record: NodeRecord, added: Added) -> NodeRecord:

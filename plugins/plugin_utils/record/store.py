@@ -137,7 +137,7 @@ def _added(data: Mapping[str, Any]) -> Added:
             **{name: tuple(data[name]) for name in ("done", "found", "waits", "notes")},
             "seen": seen and Seen(**{**seen, "versions": Versions(**seen["versions"])}),
             "failure": failure and Failure(**failure),
-            "repair": repair and Repair(**repair),
+            "repair": repair and Repair(**repair | {"left_to": tuple(repair["left_to"])}),
         }
     )
 

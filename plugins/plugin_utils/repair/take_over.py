@@ -155,6 +155,16 @@ def batch(layout: Layout, going: tuple[Process, ...], reading: Reading) -> Batch
     )
 
 
+def list_roles(layout: Layout, going: tuple[Process, ...]) -> tuple[str, ...]:
+    """The roles whose services take the place of these processes."""
+    names = {each.name.casefold() for each in going}
+    return tuple(
+        each.role
+        for each in registry.COMPONENTS
+        if each.daemon is not None and windows_path.name(each.daemon.program(layout)).casefold() in names
+    )
+
+
 def as_data(found: tuple[Found, ...], going: tuple[Process, ...]) -> dict[str, Any]:
     """For a task's result."""
     return {

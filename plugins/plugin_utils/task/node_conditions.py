@@ -10,7 +10,16 @@ from collections.abc import Callable, Sequence
 from ..cluster.client import Cluster
 from ..cluster.records import NodeObject
 from ..engine.clock import as_timestamp
-from ..node_status.condition import HEALTHY, Condition, describe_steps, healthy, not_known, write_report
+from ..node_status.condition import (
+    HEALTHY,
+    LEFT_TO_ROLES,
+    Condition,
+    describe_steps,
+    healthy,
+    left_to,
+    not_known,
+    write_report,
+)
 from ..record.node_record import UNREACHABLE, NodeRecord
 
 
@@ -23,12 +32,22 @@ def list_conditions(record: NodeRecord, node: NodeObject) -> list[Condition]:
 
 
 def judge_health(record: NodeRecord, node: NodeObject) -> list[Condition]:
-    """Healthy, of the last repair. Where there was none, True for a Node that has no such condition yet and of which
-    nothing is left to do."""
-    if record.repairs:
-        last = record.repairs[-1]
-        return [healthy() if last.mended else healthy(last.cause, last.why)]
-    return [] if record.left or node.find_condition(HEALTHY) else [healthy()]
+    """Healthy of a Node that was planned: of the last repair. True where nothing is left to do, if there was no repair
+    and the Node has no such condition yet, or a repair of this run or an earlier one has left its work to roles."""
+    told = judge_repairs(record)
+    said = told[0] if told else node.find_condition(HEALTHY)
+    waits = said is None or said.reason == LEFT_TO_ROLES
+    return [healthy()] if waits and not record.left else told
+
+
+def judge_repairs(record: NodeRecord) -> list[Condition]:
+    """Healthy, of the last repair of the run; none where there was none."""
+    if not record.repairs:
+        return []
+    last = record.repairs[-1]
+    if last.left_to:
+        return [left_to(last.cause, last.left_to)]
+    return [healthy() if last.mended else healthy(last.cause, last.why)]
 
 
 def write_conditions(

@@ -36,6 +36,23 @@ def test_a_node_with_another_error_is_not_healthy_again(
     assert action.adds.repair == told
 
 
+def test_a_repair_that_leaves_its_work_to_roles_names_their_components(monkeypatch: pytest.MonkeyPatch) -> None:
+    action: Any = ActionModule(SimpleNamespace(check_mode=False), *(MagicMock() for _argument in range(5)))
+    action.adds = Adding()
+    how = SimpleNamespace(action="finding", finding="kube-proxy.arguments")
+    monkeypatch.setattr(win_k8s_repair, "read", lambda _of, _options: how)
+    monkeypatch.setattr(win_k8s_repair, "check_options", lambda _how: None)
+
+    def find(of: Any, *_given: object) -> dict[str, Any]:
+        of._leave_to(("kube_proxy", "cni"))
+        return {"changed": False, "roles": ["kube_proxy", "cni"]}
+
+    monkeypatch.setattr(ActionModule, "_work", {"finding": find})
+    action.work({}, None)
+    told = Repair(cause="kube-proxy.arguments", mended=False, left_to=("cni", "kube-proxy"))
+    assert action.adds.repair == told
+
+
 def test_what_ansible_refuses_itself_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_given: object) -> None:
         raise AnsibleActionFail("This action does not support async.")
