@@ -96,7 +96,7 @@ class ActionModule(NodeAction):
             reading = self._node.read_queries(read_plan(layout, self._components(how)))
         if how.restarting:
             self._node.refuse_restart(reading)
-        asks = Asks(self, self._host, shared=Path(C.DEFAULT_LOCAL_TMP), task=str(self._task._uuid))
+        asks = Asks(self, self._host, shared=Path(C.DEFAULT_LOCAL_TMP), task=str(self._task._uuid), plans=True)
         known = {*node_plan.ANSIBLES_TAGS, *map(str, self._task.tags)}
         if how.plan and (slip := node_plan.correct_tag(self._tags("run"), known)):
             raise Refused(slip)

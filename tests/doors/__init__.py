@@ -175,7 +175,7 @@ class Bench:
                 reading = reading or node.read()
                 options = arguments(component.module)
                 asks = Asks(Controller(rendered(component.name)), HOST)
-                asks.cluster = lambda access: self.fake.cluster  # type: ignore[method-assign]
+                asks.cluster = lambda *_access, **_how: self.fake.cluster  # type: ignore[method-assign]
                 own = component.interface.read(options)
                 needed = component.reads(LAYOUT)
                 run = Converge(component.name, node, options, asks, check=True, needed=needed, own=own)

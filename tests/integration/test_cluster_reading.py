@@ -4,6 +4,7 @@ it can do works, whoever made the cluster."""
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,7 +15,14 @@ from tests.integration.lab import Bench
 from tests.integration.site import differences
 from tests.integration.whole import BRIDGE, OVERLAY, Whole
 from tests.lab.cluster import shipped
+from tests.lab.cluster.kinds import BY_NAME
 
+FOR_ALL = (
+    "/api/v1/nodes",
+    "/apis/apps/v1/daemonsets",
+    "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
+    "/version",
+)
 REFUSED_ON_WINDOWS = {"singleProcessOOMKill": True, "userNamespaces": {"idsPerPod": 65536}}
 UNKNOWN_GATE = {"featureGates": {"NoSuchGate": True, "NodeLogQuery": True}}
 
@@ -267,3 +275,26 @@ def test_a_wait_on_the_cluster_is_told_while_it_lasts(bench: Bench) -> None:
     run = whole.site()
     assert run.rc != 0 and "got no podCIDR" in " ".join(run.output.split()), run
     assert "\n  win1: join: waiting for the podCIDR of the Node win1, 60 s so far\n" in run.stdout, run
+
+
+def test_what_is_the_same_for_all_nodes_is_asked_once_by_a_task_not_by_each_host(bench: Bench) -> None:
+    """Ten machines join a cluster whose flannel has no ConfigMap, so that its settings are looked for on all Nodes. An
+    answer counts for 30 seconds: a slow machine asks once more, but not once for each of nine hosts."""
+    whole = Whole(bench, OVERLAY)
+    for space in ("kube-flannel", "kube-system"):
+        if whole.cluster.store.find(BY_NAME["ConfigMap"], space, "kube-flannel-cfg") is not None:
+            whole.cluster.store.delete(BY_NAME["ConfigMap"], space, "kube-flannel-cfg")
+
+    def count_lists() -> Counter[str]:
+        before = len(whole.cluster.calls)
+        whole.converge("--forks", "10")
+        asked = (call.path for call in whole.cluster.calls[before:] if call.user.startswith(shipped.USER))
+        return Counter(path for path in asked if path in FOR_ALL)
+
+    alone = count_lists()
+    for number in range(2, 11):
+        bench.node(f"win{number}", address=f"192.168.122.{230 + number}", containers=False)
+    nine = count_lists()
+    assert min(alone[path] for path in FOR_ALL) > 0, alone
+    assert all(nine[path] - alone[path] <= 3 for path in FOR_ALL), (alone, nine)
+    assert all(whole.cluster.is_ready(f"win{number}") for number in range(1, 11))

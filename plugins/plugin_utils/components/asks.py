@@ -37,10 +37,13 @@ class Controller(Protocol):
 
 
 class Asks:
-    """The answers about one node. `shared` is a folder of the run that keeps the answers of the cluster and of
-    addresses for the other nodes of `task` too. Only for planning, which changes nothing."""
+    """The answers about one node. `shared` is a folder of the run that keeps answers for the other nodes of `task` too:
+    those of addresses and those that are the same for all nodes, and all of the cluster's where the task only `plans`.
+    """
 
-    def __init__(self, controller: Controller, host: str, *, shared: Path | None = None, task: str = "") -> None:
+    def __init__(
+        self, controller: Controller, host: str, *, shared: Path | None = None, task: str = "", plans: bool = False
+    ) -> None:
         self.host = host
         self.render = controller.render
         self.read_file = controller.read_file
@@ -50,7 +53,7 @@ class Asks:
         self.warned: list[str] = []
         """What the node's task has warned of, in that order."""
         self._controller = controller
-        self._shared, self._task = shared, task
+        self._shared, self._task, self._plans = shared, task, plans
         self._answers: dict[str, Any] = {}
         self._held = ExitStack()
 
@@ -61,15 +64,17 @@ class Asks:
         found: T = self._answers[what]
         return found
 
-    def cluster(self, access: Access) -> Cluster | None:
-        """The cluster. None without a kubeconfig. ClusterError if the kubeconfig cannot be read."""
+    def cluster(self, access: Access, *, shared: bool = False) -> Cluster | None:
+        """The cluster. None without a kubeconfig. ClusterError if the kubeconfig cannot be read. `shared`: only for
+        what is the same for all nodes, and what none of them changes."""
         reached = asdict(access)
 
         def open_cluster() -> Cluster | None:
-            remembered = self._find_memory(reached)
+            remembered = self._find_memory(reached) if shared or self._plans else None
             return Cluster.open(reached) if remembered is None else Cluster.remembering(reached, remembered)
 
-        return self.once(f"cluster {json.dumps(reached, sort_keys=True, default=str)}", open_cluster)
+        whose = "for all" if shared else "for this node"
+        return self.once(f"cluster {whose} {json.dumps(reached, sort_keys=True, default=str)}", open_cluster)
 
     def _find_memory(self, whose: object) -> Remembered | None:
         """The answers that the nodes of this task share, per cluster or for all; None if each node asks for itself."""
@@ -77,11 +82,11 @@ class Asks:
             return None
         return Remembered(self._shared, (self._task, whose))
 
-    def of_cluster(self, access: Access, what: str, ask: Callable[[Cluster], T]) -> T | None:
-        """The result of `ask` for the cluster; None without one. ClusterError if the cluster does not answer."""
+    def of_cluster(self, access: Access, what: str, ask: Callable[[Cluster], T], *, shared: bool = False) -> T | None:
+        """The result of `ask` for the `cluster`; None without one. ClusterError if the cluster does not answer."""
 
         def ask_cluster() -> T | None:
-            cluster = self.cluster(access)
+            cluster = self.cluster(access, shared=shared)
             return None if cluster is None else ask(cluster)
 
         return self.once(what, ask_cluster)

@@ -176,13 +176,13 @@ def inbound_networks(given: Given[Any], address: Address, cluster_cidr: str) -> 
     wanted = given.shared.firewall
     if given.shared.golden_image or not wanted.enabled:
         return None
-    known = given.ask_cluster("addresses", inbound.addresses)
+    known = given.ask_for_all("addresses", inbound.addresses)
     return inbound.scope(wanted.sources, management(given.reading, address), cluster_cidr, known)
 
 
 def check_skew(given: Given[Any], version: Version) -> tuple[Notice, ...]:
     """Refused if this release does not work with the cluster's API server; a notice if that is unknown."""
-    server = given.ask_cluster("version", lambda cluster: cluster.version())
+    server = given.ask_for_all("version", lambda cluster: cluster.version())
     if given.shared.golden_image:
         return ()
     if server is None:

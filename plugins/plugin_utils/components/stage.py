@@ -77,14 +77,18 @@ class Given(Generic[T_co]):
         """Whether this task only plans, on a reading that is itself only planned."""
         return self.check and self.reading.predicted
 
-    def cluster(self) -> Cluster | None:
+    def cluster(self, *, shared: bool = False) -> Cluster | None:
         """The cluster. None without a kubeconfig, and for an image, which belongs to no cluster. ClusterError if the
-        kubeconfig cannot be read."""
-        return self.asks.cluster(self._access)
+        kubeconfig cannot be read. `shared` as in `Asks.cluster`."""
+        return self.asks.cluster(self._access, shared=shared)
 
     def ask_cluster(self, what: str, ask: Callable[[Cluster], A]) -> A | None:
         """The result of `ask` for the cluster, asked once; None without one. ClusterError if it does not answer."""
         return self.asks.of_cluster(self._access, what, ask)
+
+    def ask_for_all(self, what: str, ask: Callable[[Cluster], A]) -> A | None:
+        """As `ask_cluster`, for what is the same for all nodes: the hosts of the task share the answers."""
+        return self.asks.of_cluster(self._access, what, ask, shared=True)
 
     @property
     def _access(self) -> Access:

@@ -110,7 +110,7 @@ class NodeAction(ModuleAction):
         self._node = TaskNode(
             link, layout, self._host, self._connection, self.warn_once, self._task.check_mode, machines
         )
-        self._asks = Asks(self, self._host)
+        self._asks = Asks(self, self._host, shared=Path(C.DEFAULT_LOCAL_TMP), task=str(self._task._uuid))
         return self.work(options, layout)
 
     def _loaded(self) -> Loaded:

@@ -116,7 +116,7 @@ def _names(items: list[dict[str, Any]]) -> list[str]:
 
 
 def _flannel(lab: Cluster, found: client.Cluster) -> object:
-    said = Answers.of(found, "win1", ours=True, waits=False)
+    said = Answers.of(found, found, "win1", ours=True, waits=False)
     return said.node is not None, len(said.daemon_sets), said.where
 
 

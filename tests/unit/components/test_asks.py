@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster import client
+from ansible_collections.winkube.node.plugins.plugin_utils.cluster.connection import Connection
 from ansible_collections.winkube.node.plugins.plugin_utils.components.asks import Asks
+from ansible_collections.winkube.node.plugins.plugin_utils.components.shared_options import Access
 
+from tests.unit.cluster.fake import SERVER, as_api
 from tests.unit.components.nodes import Controller
 
 SUMS = "https://example.com/SHA256SUMS"
@@ -51,3 +55,25 @@ def test_what_two_components_warn_of_is_said_once_with_the_nodes_name_or_without
     for sentence in ("win1: 1.38 is newer.", "1.38 is newer.", "win1: 1.38 is newer.", "The disk is full."):
         node.warn(sentence)
     assert hearer.said == node.warned == ["win1: 1.38 is newer.", "The disk is full."]
+
+
+@pytest.mark.parametrize(
+    ("plans", "shared", "asked"), [(True, False, 1), (True, True, 1), (False, True, 1), (False, False, 2)]
+)
+def test_only_what_is_the_same_for_all_nodes_is_shared_by_a_task_that_changes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plans: bool, shared: bool, asked: int
+) -> None:
+    calls: list[str] = []
+
+    def send(method: str, path: str, body: object, content_type: str) -> tuple[int, bytes]:
+        calls.append(path)
+        return 200, as_api(method, path, 200, {"items": [{"metadata": {"name": "cp1"}}]})
+
+    monkeypatch.setattr(client, "connection", lambda *_of: Connection(SERVER, b"", send))
+    access = Access(kubeconfig=str(tmp_path / "kubeconfig"))
+    (tmp_path / "kubeconfig").touch()
+    for name in ("win1", "win2"):
+        node = Asks(Controller(), name, shared=tmp_path, task="1", plans=plans)
+        cluster = node.cluster(access, shared=shared)
+        assert cluster is not None and [each["metadata"]["name"] for each in cluster.nodes()] == ["cp1"]
+    assert calls == ["/api/v1/nodes"] * asked

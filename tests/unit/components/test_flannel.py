@@ -420,7 +420,7 @@ def test_the_config_map_is_compared_wherever_flannels_manifest_put_it(namespace:
     cluster.add_node("win1")["spec"] = {"podCIDR": "10.244.4.0/24"}
     data = {"net-conf.json": json.dumps({"Network": "10.244.0.0/16", "Backend": {"Type": "host-gw"}})}
     cluster.objects[f"/api/v1/namespaces/{namespace}/configmaps/kube-flannel-cfg"] = {"data": data}
-    answers = Answers.of(cluster.cluster, "win1", ours=True, waits=False)
+    answers = Answers.of(cluster.cluster, cluster.cluster, "win1", ours=True, waits=False)
     assert answers.where == f"{namespace}/kube-flannel-cfg"
     options = read(FlannelOptions, {"node_name": "win1", "cluster_cidr": "10.244.0.0/16", "source": {"url": "x"}})
     assert answers.problems(replace(options, network_mode="l2bridge"), check=True) == ()
@@ -433,7 +433,7 @@ def test_the_config_map_is_compared_wherever_flannels_manifest_put_it(namespace:
 def test_all_nodes_are_listed_for_a_flannel_of_ours_alone(ours: bool) -> None:
     cluster = Fake()
     cluster.add_node("win1")
-    assert bool(Answers.of(cluster.cluster, "win1", ours=ours, waits=False).nodes) == ours
+    assert bool(Answers.of(cluster.cluster, cluster.cluster, "win1", ours=ours, waits=False).nodes) == ours
 
 
 @pytest.mark.row("FL-06")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from ...cluster.client import Cluster
 from ...engine.batch import Batch
 from ...engine.plan import Step
 from ...engine.resource import Change, Refused, list_refusals
@@ -72,7 +73,12 @@ def answers_of(given: Given[FlannelOptions]) -> Answers | None:
     options = given.options
     ours = options.managed_by == "service"
     waits = ours and not given.is_unsettled
-    return given.ask_cluster("flannel", lambda of: Answers.of(of, options.node_name, ours=ours, waits=waits))
+
+    def ask(cluster: Cluster) -> Answers:
+        shared = given.cluster(shared=True) or cluster
+        return Answers.of(cluster, shared, options.node_name, ours=ours, waits=waits)
+
+    return given.ask_cluster("flannel", ask)
 
 
 def _firewall(given: Given[FlannelOptions]) -> Resources:

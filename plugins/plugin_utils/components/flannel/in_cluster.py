@@ -46,9 +46,9 @@ class Answers:
     nodes: Sequence[Mapping[str, Any]] = ()
 
     @classmethod
-    def of(cls, cluster: Cluster, name: str, *, ours: bool, waits: bool) -> Answers:
-        """Ask the cluster. `ours`: flannel is a service of ours; `waits`: wait up to POD_CIDR_S for a Node's podCIDR.
-        Raises ClusterError."""
+    def of(cls, cluster: Cluster, shared: Cluster, name: str, *, ours: bool, waits: bool) -> Answers:
+        """Ask the cluster, of which `shared` remembers what is the same for all nodes. `ours`: flannel is a service of
+        ours; `waits`: wait up to POD_CIDR_S for a Node's podCIDR. Raises ClusterError."""
 
         def node_with_range() -> Mapping[str, Any] | None:
             node = cluster.node(name)
@@ -66,10 +66,10 @@ class Answers:
                 )
             except ClusterError:
                 node = cluster.node(name)
-        found = ((f"{space}/{each}", cluster.config_map(space, each)) for space, each in CONFIG_MAPS)
+        found = ((f"{space}/{each}", shared.config_map(space, each)) for space, each in CONFIG_MAPS)
         where, config_map = next(((where, each) for where, each in found if each is not None), ("", None))
-        nodes = _list_nodes(cluster) if ours and config_map is None else ()
-        return cls(cluster.server, node, cluster.daemon_sets(), config_map, where, nodes)
+        nodes = _list_nodes(shared) if ours and config_map is None else ()
+        return cls(cluster.server, node, shared.daemon_sets(), config_map, where, nodes)
 
     def problems(self, options: FlannelOptions, *, check: bool) -> tuple[str, ...]:
         """Why flanneld would not work on this node. In check mode the Node may not exist yet."""

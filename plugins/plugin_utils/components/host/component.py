@@ -38,7 +38,7 @@ def find_wanted(given: Given[HostOptions]) -> Host:
 def ask_cluster(given: Given[HostOptions]) -> None:
     """Refused before the node is touched if a later component's kubeconfig would fail."""
     if given.options.kubernetes_version:
-        given.ask_cluster("version", lambda cluster: cluster.version())
+        given.ask_for_all("version", lambda cluster: cluster.version())
 
 
 def remind(given: Given[HostOptions], _acted: Collection[str], changed: bool) -> After:

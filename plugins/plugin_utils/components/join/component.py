@@ -38,7 +38,7 @@ def look(given: Given[JoinOptions]) -> None:
         return
     check_node_name(given.options.node_name)
     if joins(given):
-        material.check_possible(_cluster(given), given.options, given.layout, given.reading)
+        material.check_possible(given.cluster(shared=True), given.options, given.layout, given.reading)
     _identities(given)
 
 

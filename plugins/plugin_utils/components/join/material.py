@@ -92,7 +92,7 @@ def _taint(text: str) -> dict[str, str]:
 
 
 def check_possible(cluster: Cluster | None, options: JoinOptions, layout: Layout, reading: Reading) -> None:
-    """Refused before anything is done if the join could not work."""
+    """Refused before anything is done if the join could not work. `cluster` is asked about other nodes alone."""
     join.check_places(layout, options.join, reading)
     if cluster is None:
         own = {"kubeconfig": options.kubeconfig_source, "bootstrap_kubeconfig": options.bootstrap_source}

@@ -138,10 +138,10 @@ def arguments(given: Given[KubeProxyOptions]) -> kube_proxy.KubeProxyArgs:
 def _daemon_sets(given: Given[KubeProxyOptions]) -> tuple[str, ...] | None:
     """The DaemonSets that run kube-proxy on this node; None without access to the cluster."""
     name = given.options.node_name.lower()
-    return given.ask_cluster(
-        "daemon sets",
-        lambda cluster: kube_proxy.find_daemon_sets(cluster.daemon_sets(), cluster.node(name), name),
-    )
+    sets = given.ask_for_all("all daemon sets", lambda cluster: cluster.daemon_sets())
+    if sets is None:
+        return None
+    return given.ask_cluster("daemon sets", lambda cluster: kube_proxy.find_daemon_sets(sets, cluster.node(name), name))
 
 
 def reserve_vip(given: Given[KubeProxyOptions], _resources: Resources) -> Batch | None:

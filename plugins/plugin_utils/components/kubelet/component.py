@@ -91,7 +91,7 @@ def _follow_cluster(given: Given[KubeletOptions], wanted: Kubelet) -> ClusterCon
     said by the run's first task."""
     if not wanted.has_configuration:
         return None
-    found = given.ask_cluster("kubelets' configuration", read_kubelets)
+    found = given.ask_for_all("kubelets' configuration", read_kubelets)
     if found is None:
         return None
     return cluster_config.of_cluster(found, given.layout, given.reading, wanted.version)
@@ -192,7 +192,7 @@ def _node_ip(given: Given[KubeletOptions]) -> str:
 
 def _ca(given: Given[KubeletOptions]) -> str:
     """The cluster's CA, for a kubelet that lacks it. Refused if it cannot be found."""
-    found = given.ask_cluster("CA", lambda cluster: read_client_ca(cluster, api_ca(cluster)))
+    found = given.ask_for_all("CA", lambda cluster: read_client_ca(cluster, api_ca(cluster)))
     if not found:
         raise kubelet.refuse_without_ca(given.layout)
     return found.decode()
@@ -215,7 +215,7 @@ def _wants_serving_certificate(given: Given[KubeletOptions]) -> bool:
         callers = read_client_ca(cluster, own)
         return bool(own and callers) and not have_common_certificate(own, callers)
 
-    return bool(given.ask_cluster("serving certificates", ask))
+    return bool(given.ask_for_all("serving certificates", ask))
 
 
 def _parse(config: str) -> Mapping[str, Any]:
