@@ -37,13 +37,14 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import 
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Finding, Severity
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile, apply_settings
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.report import as_text
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import UNSEEN
 
 from . import frozen, rendered_by, types, values
 from .facts import object_of
 from .hook import hook_equals_folder
 from .planted import Planted, mistakes
 from .repositories import Repository, repositories
-from .standing import BY_VERSION, DROPPED, UNSEEN, standings, unseen
+from .standing import BY_VERSION, DROPPED, standings, unseen
 from .upstream import Comparison, compare
 
 HERE = Path(__file__).resolve().parent

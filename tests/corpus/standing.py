@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,8 +19,13 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.evidence import
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import live_documents
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Severity
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import BY_VERSION, IDS, RULES, UNSEEN
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import (
+    NEWEST_MINOR,
+    OLDEST_MINOR,
+    RUNTIMES,
+    Profile,
+)
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import IDS, RULES
 
 from .repositories import read_file
 from .upstream import FIXTURES, HERE, place, pods, theirs
@@ -30,7 +35,15 @@ DROPPED = ("linux-command",)
 THREAD = re.compile(r"\b[\w.-]+/[\w.-]+#\d+")
 
 
-__all__ = ["BY_VERSION", "DROPPED", "UNSEEN", "Standing", "standings", "unseen"]
+def _worst(rule: str, profiles: Sequence[Profile]) -> int:
+    """0 where none of its parts says anything."""
+    levels = [each.level for each in RULES if each.id == rule]
+    return max(level.of(profile, told) or 0 for level in levels for profile in profiles for told in (True, False))
+
+
+_EVER = [Profile(minor, runtime) for minor in range(OLDEST_MINOR, NEWEST_MINOR + 1) for runtime in RUNTIMES]
+BY_VERSION = frozenset(rule for rule in IDS if _worst(rule, _EVER) > Severity.INFO >= _worst(rule, [Profile()]))
+"""Warnings and errors of old versions and of Docker alone; nobody runs these any more, so that nobody shows them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,12 @@ class Field:
         """The type below it; empty for a scalar."""
         return "" if self.kind in SCALARS else self.kind
 
+    def has_come(self, minor: int) -> bool:
+        return self.first <= minor
+
+    def is_gone(self, minor: int) -> bool:
+        return self.last is not None and self.last < minor
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+from ..facts.rule_steps import REFUSED
 from .catalog import Catalog, ObjectCase, PodCase, build_catalog
 from .manifest import Document, KubeObject, Tagged, UnreadableError, objects_of, pause_garbage_collection
 from .model import Finding, Hit, Path, Severity, as_list, as_map, mask, names_secret, show_path
@@ -283,8 +284,9 @@ def _make_finding(
             used.add(number)
             silenced = silenced or entry.reason
     declared = pod is not None and pod.declares_windows
-    rejected = rule.level.admission is not None and declared and profile.minor >= rule.level.admission
-    values = {"field": str(path[-1]), "consequence": _REJECTED if rejected else _IGNORED, **hit.values}.items()
+    step = rule.level.step(profile, declared)
+    consequence = _REJECTED if step is not None and step.answer == REFUSED else _IGNORED
+    values = {"field": str(path[-1]), "consequence": consequence, "what": step.sentence if step else "", **hit.values}
     finding = Finding(
         rule=rule.id,
         severity=severity,
@@ -294,8 +296,8 @@ def _make_finding(
         path=sys.intern(show_path(place)),
         object=sys.intern(thing.label),
         container=hit.container,
-        message=_sentence(rule.message, tuple(values)),
-        remedy=_sentence(rule.remedy, tuple(values)),
+        message=_sentence(rule.message, tuple(values.items())),
+        remedy=_sentence(rule.remedy, tuple(values.items())),
         source=rule.source,
         excerpt=_excerpt(source, line, place),
         fixable=rule.fix is not None and document.editable and (pod is None or pod.pod.whole),

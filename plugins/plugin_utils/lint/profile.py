@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..facts.rule_steps import says_yes
 from ..facts.taint import Taint
 from .model import Severity
 
@@ -189,7 +190,7 @@ def apply_settings(profile: Profile, settings: Mapping[str, Any]) -> Profile:
     if "taint" in changes:
         changes["taint_told"] = True
     changed = replace(profile, **changes)
-    if changed.runtime == "docker" and changed.minor >= 24:
+    if changed.runtime == "docker" and not says_yes("dockershim", changed.minor):
         raise SettingError(
             f"runtime is docker, but Kubernetes 1.{changed.minor} has no dockershim (removed in 1.24): set"
             f" runtime to containerd, or"

@@ -12,44 +12,43 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from ..facts.rule_steps import REFUSED, Step, refused_since, step_of
+from ..facts.rule_steps import says_yes as answers_yes
 from .catalog import PodCase
 from .model import Hit, Path, Severity, as_list, as_map, as_text
 from .profile import NEWEST_MINOR, OLDEST_MINOR, Profile
 from .workload import Container
 
-# (first minor it applies to, severity); None: no finding there
-Steps = tuple[tuple[int, Severity | None], ...]
+# What facts/rule_steps.txt calls severities.
+_SEVERITIES = {"info": Severity.INFO, "warning": Severity.WARNING, "error": Severity.ERROR, REFUSED: Severity.ERROR}
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """The severity of a rule. `declared` replaces `steps` if the pod says os.name windows, `docker` if the runtime is
-    docker.
+    """The severity of a rule: always the same, or by `steps`, a name of facts/rule_steps.txt; never above `most`."""
 
-    `admission`: from this minor on the API server rejects a pod with os.name, and the message says so.
-    """
+    always: Severity | None = None
+    steps: str = ""
+    most: Severity = Severity.ERROR
 
-    steps: Steps
-    declared: Steps = ()
-    docker: Severity | None = None
-    admission: int | None = None
+    def step(self, profile: Profile, declared: bool) -> Step | None:
+        return step_of(self.steps, profile.minor, profile.runtime, declared) if self.steps else None
 
     def of(self, profile: Profile, declared: bool) -> Severity | None:
-        if self.docker is not None and profile.runtime == "docker":
-            return self.docker
-        severity: Severity | None = None
-        for first, value in self.declared if declared and self.declared else self.steps:
-            if profile.minor >= first:
-                severity = value
-        return severity
+        step = self.step(profile, declared)
+        severity = _SEVERITIES.get(step.answer) if step is not None else self.always
+        return severity and min(severity, self.most)
 
-    def at_most(self, most: Severity) -> Level:
-        """The same with no severity above that."""
+    @property
+    def admission(self) -> int | None:
+        """From this minor on the API server rejects a pod with os.name."""
+        return refused_since(self.steps) if self.steps else None
 
-        def cap(steps: Steps) -> Steps:
-            return tuple((first, value and min(value, most)) for first, value in steps)
-
-        return Level(cap(self.steps), cap(self.declared), self.docker and min(self.docker, most), self.admission)
+    @property
+    def docker(self) -> Severity | None:
+        """The severity where the runtime is docker, if that makes a difference."""
+        there, elsewhere = (self.of(Profile(OLDEST_MINOR, runtime), False) for runtime in ("docker", "containerd"))
+        return None if there is elsewhere else there
 
     def describe(self) -> str:
         """The severity in words, for the documentation; derived from the answers, so that both agree."""
@@ -76,26 +75,16 @@ class Level:
 
 
 def always(severity: Severity) -> Level:
-    return Level(((OLDEST_MINOR, severity),))
+    return Level(severity)
 
 
-def by_minor(*steps: tuple[int, Severity | None]) -> Level:
-    return Level(steps)
+def by_steps(name: str) -> Level:
+    return Level(steps=name)
 
 
-def reject_since(since: int = 24, otherwise: Severity | None = Severity.WARNING, exists: int = OLDEST_MINOR) -> Level:
-    """The severity of a field that the API server rejects from 1.<since> on in pods with os.name windows.
-
-    Before, and in pods without os.name, it is accepted and has no effect. `exists`: the first minor that knows the
-    field. Source: k8s.io/kubernetes pkg/apis/core/validation validateWindows of 1.23 to 1.37; 1.23 has it behind the
-    alpha gate IdentifyPodOS, which is off by default.
-    """
-    before: Steps = ((exists, otherwise),)
-    return Level(before, declared=(*before, (since, Severity.ERROR)), admission=since)
-
-
-def on_docker(docker: Severity, otherwise: Severity | None) -> Level:
-    return Level(((OLDEST_MINOR, otherwise),), docker=docker)
+def says_yes(question: str, case: PodCase) -> bool:
+    """What facts/rule_steps.txt answers for the pod's cluster."""
+    return answers_yes(question, case.profile.minor, case.profile.runtime, case.declares_windows)
 
 
 Case = Any  # PodCase or ObjectCase, according to the rule's kinds

@@ -72,22 +72,11 @@ UNSEEN = frozenset(
         "windows-build-not-selected",
     ]
 )
-# What Kubernetes' documentation says by version (1.22, 1.27) or of Docker; nobody runs these any more, so that nobody
-# shows them.
-BY_VERSION = frozenset(
-    [
-        "host-process-unsupported",
-        "node-problem-detector",
-        "os-name-too-early",
-        "single-file-mount",
-        "writable-host-path",
-    ]
-)
 
 
 def _weigh(rule: Rule) -> Rule:
     """A rule of UNSEEN is information, whatever it says of the pod."""
-    return replace(rule, level=rule.level.at_most(Severity.INFO)) if rule.id in UNSEEN else rule
+    return replace(rule, level=replace(rule.level, most=Severity.INFO)) if rule.id in UNSEEN else rule
 
 
 RULES: tuple[Rule, ...] = tuple(

@@ -15,7 +15,7 @@ from typing import Any
 
 from .catalog import PodCase
 from .model import Hit, Severity, as_map
-from .rule import DOC, KEP, Level, Remove, Rule, Test, by_minor, fields, is_set, is_true, needing, reject_since
+from .rule import DOC, KEP, Remove, Rule, Test, always, by_steps, fields, is_set, is_true, needing, says_yes
 
 _CODE = "k8s.io/kubernetes pkg/apis/core/validation validateWindows"
 
@@ -36,14 +36,13 @@ def _field(
     source: str,
     *,
     test: Test = is_set,
-    level: Level | None = None,
     fix: Remove | None = None,
     unless: Callable[[PodCase], bool] | None = None,
 ) -> Rule:
     return Rule(
         id=rule,
         title=f"`{field}` on a Windows pod",
-        level=level or reject_since(),
+        level=by_steps(rule),
         find=fields(field, test=test, unless=unless),
         message="{field} is {set}. " + why + " {consequence}",
         remedy=remedy,
@@ -70,8 +69,8 @@ _WORKING = frozenset({"runAsNonRoot", "windowsOptions"})
 
 @needing("securityContext")
 def _find_other_pod_fields(case: PodCase) -> Iterator[Hit]:
-    """Fields of the pod's securityContext without a rule of their own. runAsNonRoot works since 1.24."""
-    allowed = _WORKING if case.profile.minor >= 24 else frozenset({"windowsOptions"})
+    """Fields of the pod's securityContext without a rule of their own."""
+    allowed = _WORKING if says_yes("run-as-non-root-works", case) else _WORKING - {"runAsNonRoot"}
     for field, value in case.pod.security.items():
         if value is not None and field not in allowed and field not in _POD_FIELDS_WITH_RULE:
             yield Hit(("spec", "securityContext", field))
@@ -99,10 +98,7 @@ def _options_of_linux(case: PodCase) -> Iterator[Hit]:
             yield Hit((*container.path, "securityContext", "windowsOptions"), {}, container.name)
 
 
-# From 1.29 on the kubelet ignores the owner of a token's file on Windows. Source: k8s.io/kubernetes pkg/volume/util
-# atomic_writer.go of v1.28.15 (os.Chown), atomic_writer_unsupported.go of v1.29.14; kubernetes/kubernetes#102849.
-_PASSES_OVER_OWNERS = 29
-_REFUSES_DECLARED = 24
+_TOKEN = by_steps("token-of-a-linux-user")
 
 
 def _owns_its_token(case: PodCase) -> bool:
@@ -110,8 +106,7 @@ def _owns_its_token(case: PodCase) -> bool:
 
     It does if all containers have the same one. Source: k8s.io/kubernetes pkg/volume/util FsUserFrom.
     """
-    refused = case.declares_windows and case.profile.minor >= _REFUSES_DECLARED
-    if case.profile.minor >= _PASSES_OVER_OWNERS or refused:
+    if _TOKEN.of(case.profile, case.declares_windows) is None:
         return False
     at_pod = case.pod.security.get("runAsUser")
     users = {str(each.security.get("runAsUser", at_pod)) for each in case.pod.containers}
@@ -291,7 +286,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="other-security-context",
         title="Other fields of the pod's securityContext",
-        level=by_minor((22, Severity.WARNING)),
+        level=always(Severity.WARNING),
         find=_find_other_pod_fields,
         message="securityContext.{field} has no effect on Windows: of a pod's securityContext only runAsNonRoot"
         " (since 1.24) and windowsOptions work.",
@@ -306,7 +301,6 @@ RULES: tuple[Rule, ...] = (
         _TAKE_AWAY,
         _CODE
         + ", since v1.25.0; pkg/api/pod dropDisabledFields: left out while UserNamespacesSupport is off (to 1.32)",
-        level=reject_since(since=33, exists=25),
         fix=Remove(),
     ),
     _field(
@@ -316,7 +310,6 @@ RULES: tuple[Rule, ...] = (
         _TAKE_AWAY,
         _CODE + ", since v1.31.0; pkg/api/pod dropDisabledFields: left out while SupplementalGroupsPolicy is off (to"
         " 1.32)",
-        level=reject_since(since=33, exists=31),
         fix=Remove(),
     ),
     _field(
@@ -325,7 +318,6 @@ RULES: tuple[Rule, ...] = (
         "SELinux is a part of Linux.",
         _TAKE_AWAY,
         _CODE + ", since v1.32.0; pkg/api/pod dropDisabledFields: left out while SELinuxChangePolicy is off (1.32)",
-        level=reject_since(since=33, exists=32),
         fix=Remove(),
     ),
     _field(
@@ -334,12 +326,11 @@ RULES: tuple[Rule, ...] = (
         "A Windows pod has no job object of its own that could be limited.",
         "Remove the field and set resources.limits of each container.",
         "k8s.io/kubernetes pkg/apis/core/validation validatePodResources, since v1.34.0",
-        level=reject_since(since=34, exists=32),
     ),
     Rule(
         id="run-as-user",
         title="`runAsUser` of all containers of a pod with a token",
-        level=by_minor((22, Severity.ERROR), (_PASSES_OVER_OWNERS, None)),
+        level=_TOKEN,
         find=_owners_of_tokens,
         message="runAsUser is {value} in all containers: the kubelet of 1.28 and earlier wants to give the service"
         " account's token to that user, Windows has no such owner, and the pod does not start.",
@@ -351,7 +342,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="windows-options",
         title="windowsOptions of a pod for Linux",
-        level=by_minor((24, Severity.ERROR)),
+        level=by_steps("windows-options"),
         find=_options_of_linux,
         message="spec.os.name is linux and windowsOptions are set: the API server rejects the pod.",
         remedy="Remove windowsOptions, or say os.name: windows.",
@@ -362,7 +353,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="apparmor-profile",
         title="AppArmor profile of a Windows pod",
-        level=reject_since(since=30),
+        level=by_steps("apparmor-profile"),
         find=fields("spec.securityContext.appArmorProfile", "spec.containers[*].securityContext.appArmorProfile"),
         message="{field} is set. AppArmor is a part of Linux. {consequence}",
         remedy=_TAKE_AWAY,
@@ -373,7 +364,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="apparmor-profile",
         title="AppArmor profile of a Windows pod",
-        level=by_minor((22, Severity.WARNING)),
+        level=always(Severity.WARNING),
         find=_apparmor_annotations,
         message="the annotation {value} asks for an AppArmor profile. AppArmor is a part of Linux; the annotation"
         " has no effect.",

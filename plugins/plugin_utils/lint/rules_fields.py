@@ -221,11 +221,11 @@ def _why_not(field: Field, owner: str, minor: int) -> str:
     """Why this release does not have a field; only of a pod's, since of others nothing about Windows depends on it."""
     if owner == "SecurityContext" or owner not in _of_pods():
         return ""
-    if field.last is not None and field.last < minor:
+    if field.is_gone(minor):
         return "has not any more"
     # Of a type that is younger itself, the field that leads to it tells, or it had another name.
-    known = any(each.first <= minor for each in types()[owner].values())
-    return f"has since 1.{field.first}" if field.first > minor and known else ""
+    known = any(each.has_come(minor) for each in types()[owner].values())
+    return f"has since 1.{field.first}" if known and not field.has_come(minor) else ""
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Any
 from ..foreign.windows import Pattern
 from .catalog import ObjectCase, PodCase
 from .model import Hit, Path, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, GUIDE, Level, Rule, always, is_pipe, mounts, needing, short, volumes
+from .rule import ALL_CONTAINERS, DOC, GUIDE, Rule, always, by_steps, is_pipe, mounts, needing, short, volumes
 
 _HYPERV_ANNOTATION = "experimental.windows.kubernetes.io/isolation-type"
 _LONGEST_NAME = 253
@@ -127,11 +127,9 @@ def _host_aliases(case: PodCase) -> Iterator[Hit]:
 
 
 @needing("hostProcess")
-def _host_process_on_docker(case: PodCase) -> Iterator[Hit]:
-    if case.pod.host_process and case.profile.runtime == "docker":
-        yield Hit(("spec",), {"what": "Docker does not run them: they need containerd 1.6 or later"})
-    elif case.pod.host_process and case.profile.minor < 23:
-        yield Hit(("spec",), {"what": "in 1.22 they are behind the alpha gate WindowsHostProcessContainers"})
+def _host_process(case: PodCase) -> Iterator[Hit]:
+    if case.pod.host_process:
+        yield Hit(("spec",))
 
 
 def _gmsa(case: PodCase) -> Iterator[tuple[Any, str, str]]:
@@ -171,10 +169,9 @@ def _gmsa_unknown(case: PodCase) -> Iterator[Hit]:
 
 
 @needing("gmsaCredentialSpecName")
-def _gmsa_on_containerd(case: PodCase) -> Iterator[Hit]:
+def _gmsa_names(case: PodCase) -> Iterator[Hit]:
     for path, name, container in _gmsa(case):
-        if case.profile.runtime == "containerd":
-            yield Hit(path, {"value": name}, container)
+        yield Hit(path, {"value": name}, container)
 
 
 RULES: tuple[Rule, ...] = (
@@ -287,8 +284,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="host-process-unsupported",
         title="HostProcess where it does not run",
-        level=Level(((22, Severity.WARNING),), docker=Severity.ERROR),
-        find=_host_process_on_docker,
+        level=by_steps("host-process-unsupported"),
+        find=_host_process,
         message="this is a HostProcess pod; {what}.",
         remedy="Use containerd 1.6 or later and Kubernetes 1.23 or later.",
         source="Kubernetes documentation, Create a Windows HostProcess pod; k8s.io/kubernetes pkg/features"
@@ -320,8 +317,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="gmsa-network-share",
         title="gMSA with containerd and network shares",
-        level=always(Severity.INFO),
-        find=_gmsa_on_containerd,
+        level=by_steps("gmsa-network-share"),
+        find=_gmsa_names,
         message="gMSA {value} with containerd: access to Windows network shares needs a patch of the kernel.",
         remedy="Keep the nodes at a current cumulative update, and try the share.",
         source=DOC,

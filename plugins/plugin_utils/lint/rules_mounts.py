@@ -19,12 +19,12 @@ from .rule import (
     Find,
     Rule,
     always,
-    by_minor,
+    by_steps,
     is_pipe,
     list_projected,
     mounts,
     needing,
-    on_docker,
+    says_yes,
     volumes,
 )
 
@@ -65,7 +65,7 @@ def _sub_paths(case: PodCase) -> Iterator[Hit]:
             if not mount.get(field) or name in secrets:
                 continue
             file = name in of_files or _is_file(as_text(mount.get("mountPath"))) or _is_file(str(mount[field]))
-            if file or case.profile.runtime == "docker":
+            if file or not says_yes("sub-path-of-folders", case):
                 yield Hit((*path, field), {"value": str(mount[field]), "runtime": case.profile.runtime}, container)
 
 
@@ -80,8 +80,6 @@ def _secret_sub_paths(case: PodCase) -> Iterator[Hit]:
 
 @needing("volumeMounts")
 def _single_files(case: PodCase) -> Iterator[Hit]:
-    if case.profile.runtime != "docker":
-        return
     files = {
         as_text(volume.get("name"))
         for _path, volume in volumes(case)
@@ -100,7 +98,7 @@ def _host_writes(case: PodCase) -> Iterator[Hit]:
     With containerd a mapped folder is the host's own, also for writing (microsoft/hcsshim internal/hcsoci
     createMounts): CSI drivers put their sockets there.
     """
-    if case.pod.host_process or case.profile.runtime != "docker":
+    if case.pod.host_process:
         return
     hosts = {
         as_text(volume.get("name")): as_text(as_map(volume.get("hostPath")).get("path"))
@@ -143,7 +141,7 @@ _DOCKER_PIPE = Pattern(r"[\\/]{2}\.[\\/]pipe[\\/]docker_engine", re.IGNORECASE)
 
 @needing("hostPath")
 def _docker_pipes(case: PodCase) -> Iterator[Hit]:
-    for path, volume in volumes(case) if case.profile.runtime != "docker" else ():
+    for path, volume in volumes(case):
         source = as_text(as_map(volume.get("hostPath")).get("path"))
         if _DOCKER_PIPE.match(source):
             yield Hit((*path, "hostPath", "path"), {"value": source})
@@ -224,7 +222,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="docker-pipe",
         title="Docker's pipe on nodes without Docker",
-        level=always(Severity.WARNING),
+        level=by_steps("docker-pipe"),
         find=_docker_pipes,
         message="{value} is mounted, the pipe of Docker's engine, and the nodes run containerd: there is none.",
         remedy="Build images without Docker's engine, or on a node of its own that has one.",
@@ -276,7 +274,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="recursive-read-only",
         title="recursiveReadOnly",
-        level=by_minor((31, Severity.ERROR)),
+        level=by_steps("recursive-read-only"),
         find=_recursive_read_only,
         message="recursiveReadOnly is Enabled: Windows runtimes cannot do it, and the kubelet does not start the pod.",
         remedy="Remove the field, or write IfPossible.",
@@ -307,7 +305,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="sub-path",
         title="subPath mounts",
-        level=on_docker(Severity.ERROR, Severity.WARNING),
+        level=by_steps("sub-path"),
         find=_sub_paths,
         message="subPath {value}: the documentation says that only whole volumes can be mounted; it fails with"
         " Docker, and works with"
@@ -329,7 +327,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="single-file-mount",
         title="Single files with Docker",
-        level=on_docker(Severity.WARNING, None),
+        level=by_steps("single-file-mount"),
         find=_single_files,
         message="{value} is mounted as a single file; Docker on Windows mounts folders only.",
         remedy="Mount the folder, or use containerd.",
@@ -349,7 +347,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="writable-host-path",
         title="Writing to the host through hostPath with Docker",
-        level=on_docker(Severity.WARNING, None),
+        level=by_steps("writable-host-path"),
         find=_host_writes,
         message="hostPath {value} is mounted writable; mounts cannot be relied on to bring files back to the"
         " host's file system.",

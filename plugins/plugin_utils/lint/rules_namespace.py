@@ -11,12 +11,10 @@ from typing import Any
 
 from .catalog import PodCase
 from .model import Hit, Path, Severity, as_list, as_map, as_text
-from .rule import Rule, always, by_minor
+from .rule import Rule, always, by_steps, says_yes
 from .workload import Container
 
 _ENFORCE = "pod-security.kubernetes.io/enforce"
-# From this minor on the level restricted requires nothing specific to Linux from pods with os.name windows.
-_KNOWS_SYSTEMS = 25
 
 
 def _namespace(case: PodCase) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -35,8 +33,8 @@ def _not_admitted(case: PodCase) -> Iterator[Hit]:
 
 
 def _not_restricted(case: PodCase) -> Iterator[Hit]:
-    relieved = case.declares_windows and case.profile.minor >= _KNOWS_SYSTEMS
-    if not relieved and not all(_as_on_linux(case, each) for each in case.pod.containers):
+    spared = says_yes("restricted-spares-windows", case)
+    if not spared and not all(_as_on_linux(case, each) for each in case.pod.containers):
         what = "pods without allowPrivilegeEscalation, capabilities and seccompProfile that do not say os.name: windows"
         yield Hit(("spec",), {"level": "restricted", "what": what, "how": "spec.os.name: windows"})
     of_pod = case.pod.security.get("runAsNonRoot")
@@ -103,7 +101,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="pod-security",
         title="Pods that the namespace's Pod Security level refuses",
-        level=by_minor((23, Severity.ERROR)),
+        level=by_steps("pod-security"),
         find=_not_admitted,
         message="the namespace enforces the Pod Security level {level}, which refuses {what}.",
         remedy="Use {how}, or another namespace.",

@@ -14,7 +14,7 @@ from ..facts.version import Line
 from .catalog import ObjectCase, PodCase
 from .model import Hit, Severity, as_list, as_map, as_text
 from .profile import build_title
-from .rule import DOC, Find, Level, Rule, always, needing
+from .rule import DOC, Find, Rule, always, needing
 
 _SERVICE = ("Service",)
 _MOST_BACKENDS = 64
@@ -221,9 +221,6 @@ def _networks(parsed: Any) -> Iterator[dict[str, Any]]:
                 yield each
 
 
-_ON_OVERLAY = Level(((22, Severity.WARNING),))
-
-
 def _sctp(case: ObjectCase) -> Iterator[Hit]:
     for number, port in enumerate(as_list(case.spec.get("ports"))):
         if case.pods and as_map(port).get("protocol") == "SCTP":
@@ -298,7 +295,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="ipv6-on-overlay",
         title="IPv6 on overlay",
-        level=_ON_OVERLAY,
+        level=always(Severity.WARNING),
         find=_ipv6_on_overlay,
         message="the Service is IPv6 and the network mode overlay; Windows pods do not talk IPv6 over it.",
         remedy="Use IPv4, or the network mode l2bridge.",

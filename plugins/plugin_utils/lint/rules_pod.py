@@ -13,7 +13,7 @@ from ..foreign.windows import Pattern
 from .catalog import PodCase
 from .images import image_os, linux_for_sure
 from .model import Hit, Severity, as_list, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, KEP, Find, Remove, Rule, always, by_minor, fields, needing, on_docker, short
+from .rule import ALL_CONTAINERS, DOC, KEP, Find, Remove, Rule, always, by_steps, fields, needing, says_yes, short
 
 
 def _windows_options(case: PodCase) -> Iterator[tuple[Any, dict[str, Any], str]]:
@@ -132,14 +132,11 @@ def _more_than_one_search(case: PodCase) -> Iterator[Hit]:
         yield Hit(("spec", "dnsConfig", "searches"), {"value": ", ".join(map(str, searches))})
 
 
-_HOST_NETWORK = always(Severity.WARNING)
-
-
 @needing("hostNetwork")
 def _host_network(case: PodCase) -> Iterator[Hit]:
     """hostNetwork without HostProcess, which requires it. The gate WindowsHostNetwork (alpha 1.26, deprecated 1.33)
     allows both."""
-    gate = case.profile.host_network_gate and 26 <= case.profile.minor <= 32
+    gate = case.profile.host_network_gate and says_yes("host-network-by-gate", case)
     if case.pod.spec.get("hostNetwork") is True and not case.pod.host_process and not gate:
         yield Hit(("spec", "hostNetwork"))
 
@@ -237,7 +234,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="invalid-proc-mount",
         title="procMount that the API server refuses",
-        level=by_minor((33, Severity.ERROR)),
+        level=by_steps("invalid-proc-mount"),
         find=_find_unmasked,
         message="securityContext.procMount is {value}: {what}. The API server rejects the pod.",
         remedy="Remove the field.",
@@ -297,7 +294,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="host-network",
         title="hostNetwork",
-        level=_HOST_NETWORK,
+        level=always(Severity.WARNING),
         find=_host_network,
         message="hostNetwork is true; only HostProcess pods share the network of a Windows host, this one"
         " gets its own. 1.26 to 1.32 had it as"
@@ -353,7 +350,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="termination-grace-period",
         title="terminationGracePeriodSeconds",
-        level=on_docker(Severity.WARNING, Severity.INFO),
+        level=by_steps("termination-grace-period"),
         find=_grace_period,
         message="terminationGracePeriodSeconds is {value}. It works with containerd, where the process gets"
         " CTRL_SHUTDOWN_EVENT first;"
@@ -365,7 +362,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="stop-signal",
         title="stopSignal that Windows does not have",
-        level=by_minor((33, Severity.WARNING)),
+        level=by_steps("stop-signal"),
         find=_stop_signals,
         message="lifecycle.stopSignal is {value}; Windows containers know SIGTERM and SIGKILL. The API server leaves"
         " the field out, and rejects the pod where its gate ContainerStopSignals is on (off by default up to 1.37).",
@@ -398,7 +395,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="node-problem-detector",
         title="Node problem detector",
-        level=by_minor((22, Severity.WARNING), (24, Severity.INFO)),
+        level=by_steps("node-problem-detector"),
         find=_problem_detector,
         message="{value}: the node problem detector did not work on Windows up to 1.23, support since then is"
         " preliminary.",

@@ -40,7 +40,7 @@ from .commands import (
     scripts,
 )
 from .model import Hit, Path, Severity, as_list, as_map, as_text
-from .rule import ALL_CONTAINERS, BRINGS_TOOLS, Find, Rule, always, dig, needing
+from .rule import ALL_CONTAINERS, BRINGS_TOOLS, Find, Rule, always, dig, needing, says_yes
 from .workload import Container
 
 # The effect of a failed command, by place. Sources: kubelet prober worker.go, kuberuntime_container.go (startContainer
@@ -115,7 +115,7 @@ _BUILD_WITH_BINDFLT = 20348
 def started_by_cmd(case: PodCase) -> bool:
     """Whether cmd.exe starts the pod's commands, see commands.host_process_line."""
     old = case.profile.builds and max(case.profile.builds) < _BUILD_WITH_BINDFLT
-    return case.pod.host_process and case.profile.runtime == "containerd" and not old
+    return case.pod.host_process and says_yes("commands-by-cmd", case) and not old
 
 
 _OF_THE_IMAGES_PATH = (

@@ -13,7 +13,7 @@ from ..facts.quantity import quantity
 from ..foreign.windows import Pattern
 from .catalog import PodCase
 from .model import Hit, Severity, as_map, as_text
-from .rule import ALL_CONTAINERS, DOC, Rule, always, by_minor, needing, volumes
+from .rule import ALL_CONTAINERS, DOC, Rule, always, by_steps, needing, volumes
 
 _RESOURCES = f"{ALL_CONTAINERS}.resources"
 
@@ -189,7 +189,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="resize-policy",
         title="Resizing in place",
-        level=by_minor((33, Severity.INFO)),
+        level=by_steps("resize-policy"),
         find=_find_resized,
         message="resizePolicy is set; the API server refuses to resize Windows pods; they are recreated.",
         remedy="Remove the field.",

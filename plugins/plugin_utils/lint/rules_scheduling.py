@@ -17,7 +17,7 @@ from .catalog import ObjectCase, PodCase
 from .images import image_build
 from .model import Hit, Severity, as_list, as_map, as_text
 from .profile import BUILD_TITLES, build_title
-from .rule import ALL_CONTAINERS, DOC, GUIDE, Complete, Level, Rule, always, by_minor, fields, needing, short
+from .rule import ALL_CONTAINERS, DOC, GUIDE, Complete, Rule, always, by_steps, fields, needing, short
 from .target import OS_LABELS, SYSTEMS, find_other_systems, list_terms, selector_os
 
 
@@ -243,7 +243,6 @@ def _mebibytes(amount: Fraction | int) -> str:
     return f"{float(amount / 1024**2):.0f}Mi"
 
 
-_OS_NAME = Level(((24, Severity.INFO),))
 _SELECTOR = Complete(("selector", "toleration"))
 
 
@@ -283,7 +282,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="missing-os-name",
         title="os.name is absent",
-        level=_OS_NAME,
+        level=by_steps("missing-os-name"),
         find=_no_os_name,
         message="this is a Windows pod ({why}), but spec.os.name does not say so: the API server cannot refuse"
         " what does not work.",
@@ -330,7 +329,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="os-name-too-early",
         title="os.name before Kubernetes 1.24",
-        level=by_minor((22, Severity.WARNING), (24, None)),
+        level=by_steps("os-name-too-early"),
         find=fields("spec.os.name"),
         message="spec.os.name is {value}: Kubernetes 1.22 does not know the field, 1.23 only with the feature"
         " gate IdentifyPodOS.",

@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGES = ROOT / "docs" / "rules"
 INDEX = ROOT / "docs" / "workload_lint.md"
 BEGIN, END = "<!-- rules: begin; written by tests/unit/lint/rule_pages.py -->\n", "<!-- rules: end -->"
+STEPS, STEPS_END = "<!-- steps: begin; written by tests/unit/lint/rule_pages.py -->\n", "<!-- steps: end -->"
 _MARK = (
     "<!-- Written by tests/unit/lint/rule_pages.py from the table of rules and tests/fixtures/lint: change these. -->\n"
 )
@@ -101,7 +102,9 @@ def _page(rule_id: str, rules: list[Rule], fixture: Mapping[str, Any]) -> Iterat
 
 
 def _standing(rule_id: str) -> Iterator[str]:
-    from tests.corpus.standing import UNSEEN, standings
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import UNSEEN
+
+    from tests.corpus.standing import standings
 
     known = standings()[rule_id]
     yield f"- public manifests: {known.right} findings that were judged right, {known.false} false"
@@ -207,10 +210,26 @@ def index() -> str:
     return "\n".join(lines) + "\n"
 
 
+def steps() -> str:
+    """The table of what changes by version, between its marks on the same page."""
+    from ansible_collections.winkube.node.plugins.plugin_utils.facts.rule_steps import read_steps
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import IDS
+
+    lines = ["| rules, questions | pods | from | then | source |", "|---|---|---|---|---|"]
+    for step in read_steps():
+        words = (f"[{name}](rules/{name}.md)" if name in IDS else name.replace("-", " ") for name in step.names)
+        then = f"{step.answer}: {step.sentence}" if step.sentence else step.answer
+        pods = "with `os.name: windows`" if step.declared else "all"
+        lines.append(f"| {', '.join(words)} | {pods} | {step.since} | {then} | {step.source} |")
+    return "\n".join(lines) + "\n"
+
+
 def with_index(page: str) -> str:
-    """docs/workload_lint.md with the index of today."""
-    before, _, rest = page.partition(BEGIN)
-    return f"{before}{BEGIN}{index()}{END}{rest.partition(END)[2]}"
+    """docs/workload_lint.md with the tables of today."""
+    for begin, end, text in ((BEGIN, END, index()), (STEPS, STEPS_END, steps())):
+        before, _, rest = page.partition(begin)
+        page = f"{before}{begin}{text}{end}{rest.partition(end)[2]}"
+    return page
 
 
 def write() -> None:

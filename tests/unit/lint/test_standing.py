@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Severity
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import BY_VERSION, IDS, RULES, UNSEEN
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import IDS, RULES, UNSEEN
 
-from tests.corpus.standing import standings, unseen
+from tests.corpus.standing import BY_VERSION, standings, unseen
 from tests.unit.lint.test_outcomes import severities
 
 
