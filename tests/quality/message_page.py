@@ -13,9 +13,9 @@ from re import _parser as parser
 from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN
-from ansible_collections.winkube.node.plugins.plugin_utils.facts import messages_pasted, windows_codes
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import windows_codes
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.message import Message, Rule
-from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import MESSAGES
+from ansible_collections.winkube.node.plugins.plugin_utils.words.precedence import KINDS
 
 SYMPTOMS = {
     "The Node is not Ready": ("node", "kubelet"),
@@ -90,10 +90,9 @@ def _words(text: str) -> set[str]:
 
 
 def list_texts() -> dict[str, list[str]]:
-    """The texts that lead to each cause, in the order in which they are tried."""
+    """The texts that lead to each cause, those of rows that say the most first."""
     found: dict[str, list[str]] = {}
-    tried = (*messages_pasted.PARTICULAR, *MESSAGES, *messages_pasted.GENERAL, *messages_pasted.STATES)
-    for each in tried:
+    for each in chain.from_iterable(KINDS):
         known = found.setdefault(each.finding, [])
         known += [text for text in told(each) if text not in known]
     return found

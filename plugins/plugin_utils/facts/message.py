@@ -28,8 +28,8 @@ ANY = ("any",)
 class Message:
     """A pattern (without regard to case) of a line, and the id of the finding that it leads to. `source` is the file
     that prints the line, or a public thread in which it stands. `early`: a healthy node prints it too, while it starts;
-    it says something only where it goes on, or to a person who asks about it. `over`: the findings of reasons behind
-    the sentence over which it stands; ANY for all (words/precedence.py)."""
+    it says something only where it goes on, or to a person who asks about it. `over`: the findings over which it
+    stands; ANY for all reasons behind the sentence (words/precedence.py)."""
 
     finding: str
     pattern: str
@@ -63,6 +63,7 @@ class Rule:
     doing: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
     early: bool = False
+    over: tuple[str, ...] = ()
 
     @property
     def pattern(self) -> str:

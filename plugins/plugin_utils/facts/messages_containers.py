@@ -55,6 +55,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         ),
         "kubernetes-sigs/sig-windows-tools#85",
         never=(ENDPOINT,),
+        over=("container.timeout",),
     ),
     Rule(
         "container.timeout",
@@ -171,6 +172,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"failed to get application name from commandline|(?:container|hcs|shim).{0,200}failed to find executable|"
         r"'--?[\w.-]+' is not recognized as an internal",
         "kubernetes/website#29924; microsoft/hcsshim internal/jobcontainers/path.go",
+        over=("start.program-missing",),
     ),
     Message(
         "container.dll-missing",

@@ -219,6 +219,7 @@ FAMILIES: tuple[Message | Rule, ...] = (
         "cni.calico-not-ready",
         (r"calico\S*[\\/]+nodename\b|stat \S*nodename: |calico/node is not ready|check that the calico/node",),
         "projectcalico/calico cni-plugin/pkg/k8s, internal/pkg/utils",
+        over=("cni.file-missing",),
     ),
     Rule(
         "cni.antrea-controller",

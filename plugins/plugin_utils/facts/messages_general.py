@@ -43,6 +43,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         (r"PartitionSupportedSize : |(?:resize|expand)\w*.{0,200}(?:fail|error|not supported|deadline)",),
         "container-storage-interface/spec spec.md, NodeExpandVolume",
         doing=(ANY_VOLUME,),
+        over=("volume.format",),
     ),
     Message(
         "volume.format",
@@ -68,6 +69,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"\b(?:\w*Layer|ExpandSandboxSize)\b(?!.*already exists).*(?:failed|denied|cannot|could not)|re-exec "
         r"error.*ociwclayer|failed to (?:extract|register) layer",
         "moby/moby#26873; microsoft/hcsshim internal/wclayer",
+        over=("container.refused",),
     ),
     Rule(
         "container.gmsa",
@@ -81,6 +83,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         ),
         "learn.microsoft.com Troubleshoot gMSAs for Windows containers",
         doing=(GMSA,),
+        over=("container.refused",),
     ),
     Message(
         "pod.hook", r"FailedPostStartHook|FailedPreStopHook|PostStartHook failed", "kubernetes pkg/kubelet/lifecycle"
@@ -109,7 +112,12 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "failed to enable forwarding on|failed to find interface for IP Address",
         "flannel-io/flannel#1858",
     ),
-    Message("flannel.bridge-endpoint", "failed to hot attach bridge HNSEndpoint", "flannel-io/flannel#1112"),
+    Message(
+        "flannel.bridge-endpoint",
+        "failed to hot attach bridge HNSEndpoint",
+        "flannel-io/flannel#1112",
+        over=("hns.refused",),
+    ),
     Message(
         "kube-proxy.hostname-override",
         "Failed to retrieve node IPs?",
@@ -189,6 +197,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "kube-proxy.rule-refused",
         "[Pp]olicy creation failed|endpoint creation failed|hcn(?:Create|Modify|Delete)LoadBalancer failed",
         "kubernetes/kubernetes pkg/proxy/winkernel/proxier.go",
+        over=("hns.refused",),
     ),
     Message(
         "hns.refused",
@@ -221,6 +230,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"localhost:10248/healthz|127\.0\.0\.1:10248/healthz|The kubelet is not (?:healthy|"
         "running)|It seems like the kubelet isn't running",
         "kubernetes-sigs/sig-windows-tools#229",
+        over=("host.no-listener",),
     ),
     Message(
         "host.no-listener",

@@ -87,6 +87,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "found in|no network config found in",
         "containerd/go-cni errors.go; kubernetes-sigs/sig-windows-tools#351",
         early=True,
+        over=("cni.unreadable",),
     ),
     Rule(
         "cni.unreadable",
@@ -113,6 +114,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "containernetworking/plugins plugins/ipam/host-local/backend/allocator/allocator.go; "
         "Azure/azure-container-networking cns/restserver/ipam.go; MicrosoftDocs/architecture-center#4402",
         doing=(ANY_NETWORK, POD_NETWORK, SANDBOX, ENDPOINT, CNS, JOINING),
+        over=("cni.azure-ipam",),
     ),
     Message(
         "cni.addresses-used-up",
@@ -317,6 +319,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"unknown service (?:runtime\.|\S*(?:CRIPlugin|ImageService|RuntimeService))|"
         r"CRI v1 runtime API is not implemented",
         "kubernetes/kubernetes cri-client pkg/remote_runtime.go; containerd/containerd docs/cri",
+        over=("start.runtime-pipe",),
     ),
     Rule(
         "start.pipe",

@@ -105,6 +105,7 @@ PEERS: tuple[Message | Rule, ...] = (
         "image operating "
         r"system \"?linux\"? cannot be used",
         "containerd/containerd core/images/image.go",
+        over=("image.missing",),
     ),
     Message(
         "image.pause",
@@ -314,6 +315,7 @@ GENERAL: tuple[Message | Rule, ...] = (
         (r": Unauthorized\b|provide credentials",),
         "kubernetes/kubeadm#809: a bootstrap token that has run out",
         doing=("getting its certificate",),
+        over=("cluster.denied",),
     ),
     Rule(
         "cluster.denied",

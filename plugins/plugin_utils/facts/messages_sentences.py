@@ -62,7 +62,10 @@ MESSAGES: tuple[Message | Rule, ...] = (
     Message("start.socket-left", r"\bremove \S*kubelet\.sock: ", _KUBELET + "cm/devicemanager/plugin"),
     # The cluster
     Message(
-        "gmsa.no-crd", 'no matches for kind "GMSACredentialSpec"', "kubernetes/apimachinery pkg/api/meta/errors.go"
+        "gmsa.no-crd",
+        'no matches for kind "GMSACredentialSpec"',
+        "kubernetes/apimachinery pkg/api/meta/errors.go",
+        over=("cluster.api-missing",),
     ),
     Message(
         "cluster.extension-api",
@@ -87,6 +90,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"configmaps/cluster-info\b.{0,40}\b401 Unauthorized|"
         r"(?:request|reading)(?: the)? cluster-info\b.{0,200}(?:Unauthorized|forbidden: User \"system:anonymous)",
         "kubernetes/kubernetes v1.37.2 cmd/kubeadm/app/discovery/token/token.go, file/file.go",
+        over=("cluster.denied",),
     ),
     Message(
         "join.bindings",

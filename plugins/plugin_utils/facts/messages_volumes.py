@@ -127,7 +127,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"CSINode (?:\S+ )?does not contain driver|secrets-store-csi-providers\S*: ",
         "kubernetes-csi/csi-driver-smb#427, #148; kubernetes-sigs/secrets-store-csi-driver pkg/secrets-store; "
         "kubernetes/kubernetes pkg/volume/csi/csi_attacher.go",
-        over=("volume.driver-backend", "volume.path-missing"),
+        over=("volume.driver-backend", "volume.path-missing", "volume.claim"),
     ),
     Rule(
         "volume.disk-not-found",

@@ -34,6 +34,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         (*_EXISTS, "object name already existed"),
         "kubernetes-sigs/sig-windows-tools#128; learn.microsoft.com STATUS_OBJECT_NAME_EXISTS",
         doing=(NETWORK,),
+        over=("cni.pods-on-nat", "hns.endpoint-exists"),
     ),
     Message(
         "cni.pods-on-nat",
@@ -45,6 +46,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "container.linux-pod",
         r"network host not found|cannot run as .*hostNetwork|Windows does not support privileged",
         "aws/containers-roadmap#227; moby/moby daemon/daemon_windows.go",
+        over=("hns.no-network",),
     ),
     Message(
         "container.linux-pod",
@@ -58,6 +60,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r'exec: "?(?:\S*[\\/])?(?:containerd|kubelet|kube-proxy|flanneld|calico-node)(?:\.exe)?"?: (?:\w+ )?file '
         "(?:not found|does not exist)",
         "rancher/rke2#2300",
+        over=("start.runtime-pipe", "container.command"),
     ),
     Rule("hns.network-refused", (win.HCN_E_INVALID_NETWORK,), "microsoft/containers-toolkit#24"),
     Message(
@@ -85,6 +88,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         (rf"hnsCall\w* failed.{{0,200}}{win.pattern(win.ERROR_INVALID_PARAMETER)}",),
         "containernetworking/plugins plugins/main/windows/win-bridge: a plugin asks HNS for the pod's endpoint",
         doing=(POD_NETWORK, SANDBOX),
+        over=("hns.network-refused",),
     ),
     Message(
         "hns.network-refused",
@@ -244,6 +248,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "Azure/aks-engine#853",
         doing=_ANY,
         never=(NAMESPACE,),
+        over=("cni.azure-state",),
     ),
     Rule("host.firewall-stopped", (win.EPT_S_NOT_REGISTERED,), "microsoft/WSL#11306", doing=_ANY),
     Message(
@@ -262,12 +267,14 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "hns.absent",
         r"(?:vmcompute|computenetwork)\.dll.*(?:could not be found|not found)",
         "microsoft/hcsshim internal/hcserror/hcserror.go (DLLError)",
+        over=("container.dll-missing",),
     ),
     Rule(
         "hns.absent",
         (win.ERROR_MOD_NOT_FOUND, win.ERROR_PROC_NOT_FOUND),
         "microsoft/hcsshim internal/hcserror/hcserror.go (DLLError)",
         doing=_ANY,
+        over=("container.dll-missing",),
     ),
     Rule("hns.not-supported", (win.ERROR_NOT_SUPPORTED,), "microsoft/hcsshim hcn/hcn.go", doing=_ANY),
     Rule(

@@ -16,45 +16,26 @@ again and again, the node's clock decides instead of the last line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from ..facts import (
-    messages_containers,
-    messages_families,
-    messages_general,
-    messages_pasted,
-    messages_programs,
-    messages_reasons,
-    messages_sentences,
-    messages_volumes,
-    messages_windows,
-)
+from ..facts import messages_general, messages_pasted
 from ..facts.ambiguous import Ambiguous
 from ..facts.message import Message, Rule
 from ..facts.message_places import ANY_STREAM
 from ..foreign.windows import cut_line
 from .line import parse
-from .precedence import decide
+from .precedence import KINDS, decide, is_named, kind
 from .records import Record, moment, paragraphs, plain, records
 from .scan import Scanner
 from .several import row_of_all
 from .signs import Sign, sign_of
 
-MESSAGES: tuple[Message | Rule, ...] = (
-    *messages_sentences.MESSAGES,
-    *messages_volumes.MESSAGES,
-    *messages_reasons.PEERS,
-    *messages_windows.MESSAGES,
-    *messages_containers.MESSAGES,
-    *messages_programs.MESSAGES,
-    *messages_reasons.GENERAL,
-    *messages_families.FAMILIES,
-    messages_general.PANIC,
-    *messages_general.MESSAGES,
-)
-"""The first one that fits a line is taken: what is particular stands before what is general."""
+PASTED = frozenset((*messages_pasted.PARTICULAR, *messages_pasted.GENERAL, *messages_pasted.STATES))
+"""Rows that no log is searched for: a healthy node says it, too."""
+MESSAGES: tuple[Message | Rule, ...] = tuple(each for rows in KINDS for each in rows if each not in PASTED)
+"""Rows that logs are searched for. Which one of those that fit a line is taken, words/precedence.py decides."""
 
 PLACES: frozenset[Message | Rule] = frozenset((*messages_general.MESSAGES, *messages_pasted.STATES))
 """Consequences: they say where something failed or what state it is in, and not why. An answer that rests on them alone
@@ -94,14 +75,9 @@ tools/cache/shared_informer.go, reflector.go; flannel pkg/subnet/kube/kube.go.""
 _NOT_REACHED = frozenset(("cluster.unreachable", "cluster.own-address", "cluster.overloaded"))
 """Any program that has reached it ends these; a fault of a login or a CA only the one with that kubeconfig."""
 
-_PASTED = (*messages_pasted.PARTICULAR, *messages_pasted.GENERAL, *messages_pasted.STATES)
-_ORDER = {each: number for number, each in enumerate((*MESSAGES, *_PASTED))}
-_SCANNER = Scanner(
-    [each.pattern for each in MESSAGES],
-    [each.pattern for each in _PASTED],
-    [each.pattern for each in OVER.values()],
-    [REACHED.pattern],
-)
+_ROWS = tuple(each for rows in KINDS for each in rows)
+_ENDS = ([each.pattern for each in OVER.values()], [REACHED.pattern])
+_SCANNER = Scanner([each.pattern for each in _ROWS], *_ENDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +98,11 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class _Heard:
-    """What a text says, by the first row of each table that fits: what is known, what is only pasted, the program that
-    says that it works, and whether the API server is reached."""
+    """What a text says: the row that decides in a log, and where a person asks; the program that says that it works,
+    and whether the API server is reached."""
 
     message: Message | Rule | None = None
-    pasted: Message | None = None
+    asked: Message | Rule | None = None
     works: str = ""
     reached: bool = False
 
@@ -135,7 +111,7 @@ _NOTHING = _Heard()
 
 
 def find_messages(texts: Sequence[str]) -> list[Message | Rule | None]:
-    """For each text the first message of the table that fits, as far as who speaks of what lets it."""
+    """For each text of a log the row that decides."""
     return [each.message for each in _hear(texts)]
 
 
@@ -146,15 +122,14 @@ def _hear(texts: Sequence[str]) -> list[_Heard]:
 
 
 def _hear_one(text: str) -> _Heard:
-    known, pasted, works, reached = fits = _SCANNER.list_fits(text)
+    known, works, reached = fits = _SCANNER.list_fits(text)
     if not any(fits):
         return _NOTHING
-    return _Heard(
-        decide(text, [MESSAGES[each] for each in known]),
-        _PASTED[pasted[0]] if pasted else None,
-        tuple(OVER)[works[0]] if works else "",
-        bool(reached),
-    )
+    rows = [_ROWS[each] for each in known]
+    logged = [each for each in rows if each not in PASTED]
+    message = decide(text, logged)
+    asked = message if len(logged) == len(rows) or parse(text).informs else decide(text, rows)
+    return _Heard(message, asked, tuple(OVER)[works[0]] if works else "", bool(reached))
 
 
 _HEAD = re.compile(
@@ -195,24 +170,27 @@ def explain_text(text: str) -> tuple[Told, ...]:
     """The same with the records. Each record of a text stands for itself; where none of a paragraph is known, it may
     be one message that was broken anywhere."""
     found = _hear_records(records(text))
-    hits = _find_known(found)
-    known_ones = {each.record.number for each in hits if each.message not in PLACES}
+    hits = _find_asked(found)
+    known_ones = {each.record.number for each in hits if each.message not in PLACES | PASTED}
     alone = [each for each, _heard in found]
     broken = [each for each in paragraphs(alone) if known_ones.isdisjoint(range(each.number, each.last + 1))]
     broken += [replace(each, text=each.tight) for each in alone if each.tight and each.number not in known_ones]
-    mended = _hear_records(broken)
-    hits += _find_known(mended)
+    hits += _find_asked(_hear_records(broken))
     works, reached = _ends(found) if hits else ({}, {})
     counted = [each for each in hits if not (_is_over(each, works, reached) or _is_told(each))]
-    # What a healthy node says as well while it starts stands behind what it does not say, and how a command that was
-    # run in a container ended behind what a program says by itself
-    ranked = sorted(counted, key=lambda each: (each.message.early, _is_of_exec(each.record), _ORDER[each.message]))
-    pasted = _find_pasted([*found, *mended])
-    first = [each for each in pasted if each.message in messages_pasted.PARTICULAR]
-    said = (*first, *ranked, *(each for each in pasted if each not in first))
+    rows = frozenset(each.message for each in counted)
+    said = sorted(counted, key=lambda each: _rank(each, rows))
     kept = frozenset(_particular(each.message for each in said))
-    # A cause stands before what follows from it
-    return tuple(sorted((each for each in said if each.message in kept), key=lambda each: each.message in PLACES))
+    return tuple(each for each in said if each.message in kept)
+
+
+def _rank(one: Told, rows: Collection[Message | Rule]) -> tuple[bool, bool, bool, bool, int, int]:
+    """A cause stands before what follows from it, and before one that its row names; what a healthy node says as well
+    while it starts behind what it does not say, and how a command that was run in a container ended behind what a
+    program says by itself; then the kind of the row, and what was said first."""
+    message, record = one.message, one.record
+    late = (is_named(message, rows), message.early, _is_of_exec(record))
+    return message in PLACES, *late, kind(message), record.number
 
 
 def _is_told(one: Told) -> bool:
@@ -228,18 +206,8 @@ def _hear_records(found: Sequence[Record]) -> list[tuple[Record, _Heard]]:
     return list(zip(found, _hear([" ".join(each.text.split()) for each in found]), strict=True))
 
 
-def _find_known(found: Iterable[tuple[Record, _Heard]]) -> list[Told]:
-    return [Told(heard.message.finding, heard.message, each) for each, heard in found if heard.message is not None]
-
-
-def _find_pasted(found: Iterable[tuple[Record, _Heard]]) -> list[Told]:
-    """What a person pastes and no log is searched for, in the order of its table."""
-    hits = [
-        Told(heard.pasted.finding, heard.pasted, each)
-        for each, heard in found
-        if heard.pasted is not None and not parse(each.text).informs
-    ]
-    return sorted(hits, key=lambda each: _ORDER[each.message])
+def _find_asked(found: Iterable[tuple[Record, _Heard]]) -> list[Told]:
+    return [Told(heard.asked.finding, heard.asked, each) for each, heard in found if heard.asked is not None]
 
 
 def _ends(found: Iterable[tuple[Record, _Heard]]) -> tuple[dict[str, datetime], dict[str, datetime]]:
@@ -274,7 +242,7 @@ def _is_over(one: Told, works: Mapping[str, datetime], reached: Mapping[str, dat
 def search(
     logs: Mapping[str, str], quiet: Mapping[str, timedelta] | None = None, working: Iterable[str] = ()
 ) -> tuple[Hit, ...]:
-    """What the ends of logs say, in the order of the table's findings. `quiet` is how long ago the log of a program
+    """What the ends of logs say, by kinds of rows. `quiet` is how long ago the log of a program
     that runs was written last, by the node's clock; `working` are the programs of which is seen that they do their
     work now: what they said of their start, and of the cluster, is over."""
     known_quiet, done = quiet or {}, frozenset(working)
@@ -283,11 +251,11 @@ def search(
         for program, text in logs.items()
         for hit in _of_log(program, text, known_quiet.get(program, timedelta()), program in done)
     ]
-    order = [each.finding for each in MESSAGES]
-    return tuple(sorted(hits, key=lambda hit: order.index(hit.finding)))
+    return tuple(hit for _kind, hit in sorted(hits, key=lambda pair: pair[0]))
 
 
-def _of_log(program: str, text: str, quiet: timedelta, works: bool) -> Iterator[Hit]:
+def _of_log(program: str, text: str, quiet: timedelta, works: bool) -> Iterator[tuple[int, Hit]]:
+    """Each hit with the kind of its row."""
     whole = (line.strip() for line in text.replace("\x00", "").splitlines())
     lines = [piece for line in whole if line for piece in cut_line(line)]
     last = next((written for line in reversed(lines) if (written := moment(line))), None)
@@ -313,11 +281,11 @@ def _of_log(program: str, text: str, quiet: timedelta, works: bool) -> Iterator[
         if not messages & particular:
             continue
         shown = tuple(each[:WIDTH] for each in dict.fromkeys(said[-LINES:]))
-        first = min(messages & particular, key=lambda each: _ORDER[each])
+        first = min(messages & particular, key=lambda each: (kind(each), each.pattern))
         different = list(dict.fromkeys(map(_bare, said)))[-_COMPARED:]
         signs = frozenset(map(sign_of, different))
         row = row_of_all((line, each) for line in different for each in messages - PLACES)
-        yield Hit(finding, program, shown, len(said), first.source, messages <= PLACES, signs, row)
+        yield kind(first), Hit(finding, program, shown, len(said), first.source, messages <= PLACES, signs, row)
 
 
 _NEAR = 40

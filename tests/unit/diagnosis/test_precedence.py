@@ -5,14 +5,21 @@ The lines are written by hand, with the format strings of the programs that are 
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.callers import CALLERS, excluded
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.message import ANY, Message, Rule
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.message_places import PULL
-from ansible_collections.winkube.node.plugins.plugin_utils.words import causes
+from ansible_collections.winkube.node.plugins.plugin_utils.words import causes, messages
 from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import meanings
-from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import MESSAGES, PLACES, about
-from ansible_collections.winkube.node.plugins.plugin_utils.words.precedence import decide
+from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import MESSAGES, about
+from ansible_collections.winkube.node.plugins.plugin_utils.words.precedence import KINDS, decide
+from ansible_collections.winkube.node.plugins.plugin_utils.words.scan import Scanner
+
+from tests.judge.__main__ import SETS
+from tests.judge.__main__ import texts as unseen
+from tests.judge.case import load
 
 PULLED = 'Failed to pull image "r.example/a:1": failed to resolve reference "r.example/a:1": failed to authorize: '
 TOKEN = f'{PULLED}failed to fetch anonymous token: Get "https://auth.example/token?scope=x": '
@@ -57,6 +64,11 @@ CASES = (
     (f'{SANDBOX}plugin type="flannel" failed (add): loadFlannelSubnetEnv failed: open /run/flannel/subnet.env: The '
      "system cannot find the file specified.", "flannel.no-subnet-env"),
     (f'{SANDBOX}plugin type="flannel" failed (add): loadFlannelSubnetEnv failed: odd', "flannel.no-subnet-env"),
+    # A code of gRPC at the end is no reason of its own
+    ('Failed to pull image "r.example/a:1": no match for platform in manifest: not found', "image.platform"),
+    # Words that only a person pastes are one row with those of logs
+    ("Error: could not create the forwarder: wincat.exe: executable file not found in %PATH%", "pod.port-forward"),
+    ('Warning FailedCreatePodSandBox 1m kubelet NetworkPlugin is not ready: cni config uninitialized', "cni.absent"),
 )  # fmt: skip
 
 
@@ -72,6 +84,11 @@ NAMED = Message("a.outer", "outer failed", "a source", over=("a.inner",))
 ALONE = Message("a.outer", "outer failed", "a source", over=ANY)
 INNER = Rule("a.inner", ("inner reason",), "a source")
 PULLING = Rule("a.inner", ("inner reason",), "a source", doing=(PULL,))
+LAST = Rule("a.last", ("last reason",), "a source")
+LONGER = Rule("a.longer", ("the inner reason",), "a source")
+OVER = Rule("a.over", ("first reason",), "a source", over=("a.inner",))
+PLACE_WORDS = "error registering network"
+PLACE = next(each for each in KINDS[-2] if isinstance(each, Message) and PLACE_WORDS in each.pattern.casefold())
 
 
 @pytest.mark.parametrize(
@@ -84,13 +101,35 @@ PULLING = Rule("a.inner", ("inner reason",), "a source", doing=(PULL,))
         ("outer failed: inner reason", (OUTER, PULLING), "a.outer"),
         ("outer failed: inner reason: Failed to pull image", (OUTER, PULLING), "a.inner"),
         ("inner reason", (PULLING,), ""),
+        # Of two reasons the innermost; of two in one place the one that explains more
+        ("inner reason: last reason", (INNER, LAST), "a.last"),
+        ("last reason: inner reason", (INNER, LAST), "a.inner"),
+        ("inner reason", (INNER, LONGER), "a.inner"),
+        ("the inner reason", (INNER, LONGER), "a.longer"),
+        # One that names the other stands over it, wherever they stand
+        ("first reason: inner reason", (INNER, OVER), "a.over"),
+        # Outer words stand over no reason
+        (f"{PLACE_WORDS}: inner reason", (INNER, PLACE), "a.inner"),
     ],
 )
 def test_a_sentence_gives_way_to_a_reason_behind_it_that_a_row_knows(
     line: str, rows: tuple[Message | Rule, ...], cause: str
 ) -> None:
-    said = decide(line, rows)
-    assert (said.finding if said else "") == cause
+    for order in (rows, rows[::-1]):
+        said = decide(line, order)
+        assert (said.finding if said else "") == cause
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_order_of_the_tables_says_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = [case.data.get("message") for case in load("cases")]
+    judged += [each["message"] for name in SETS for each in unseen(name)]
+    texts = sorted({str(each) for each in judged if each})
+    before = [messages.explain_text(text) for text in texts]
+    rows = Random(seed).sample(messages._ROWS, len(messages._ROWS))
+    monkeypatch.setattr(messages, "_ROWS", tuple(rows))
+    monkeypatch.setattr(messages, "_SCANNER", Scanner([each.pattern for each in rows], *messages._ENDS))
+    assert [messages.explain_text(text) for text in texts] == before
 
 
 def test_what_a_caller_cannot_have_are_causes() -> None:
@@ -103,11 +142,10 @@ def test_who_did_not_say_so_is_excluded_from_nothing() -> None:
     assert excluded("E1120 10:00:00.1 1 kubelet.go:150] odd") == ()
 
 
-def test_a_sentence_names_causes_and_is_no_place() -> None:
+def test_a_row_stands_over_causes() -> None:
     for each in MESSAGES:
-        if isinstance(each, Message) and each.over != ANY:
+        if each.over != ANY:
             assert set(each.over) <= set(causes.CAUSES), each.finding
-            assert not (each.over and each in PLACES), each.finding
 
 
 SILENT = (
