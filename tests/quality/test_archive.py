@@ -90,7 +90,7 @@ def test_archive_holds_the_released_files_and_nothing_else(archive: Path) -> Non
 
 
 def test_nothing_is_released_that_belongs_to_development() -> None:
-    development = {"tests", "bench", "molecule", "Makefile", "ansible.cfg", "site.yml", "pyproject.toml"}
+    development = {"tests", "bench", "molecule", "Makefile", "ansible.cfg", "site.yml", "packaging", "pyproject.toml"}
     assert not development & {name.split("/")[0] for name in released_files()}
     assert not [name for name in released_files() if name.startswith(".")]
 
