@@ -71,7 +71,8 @@ def test_the_wheel_is_what_the_linter_imports_and_reads() -> None:
     assert len(fixtures) > 100
     code = _READ.format(prefix=PREFIX, rules=list(IDS), paths=fixtures)
     read = {f"{UTILS}{each.partition('/plugin_utils/')[2]}" for each in _run(code)}
-    assert _of_wheel() == _imported(START) | read
+    used = _imported(START) | read
+    assert _of_wheel() == used, f"only-include in pyproject.toml: {sorted(_of_wheel() ^ used)}"
 
 
 def test_the_wheel_is_made_of_the_collections_folders() -> None:
