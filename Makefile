@@ -118,8 +118,8 @@ fields: setup ## reads the API's fields of each minor from Go's module proxy; fa
 	@$(PYTHON) -m tests.fields
 	@$(PYTHON) -m tests.evidence
 
-corpus: setup ## how right the linter is on public manifests and planted mistakes; the last line is one JSON object
-	@$(PYTHON) -m tests.corpus
+corpus: setup ## how right the linter is on public manifests, whole repositories and planted mistakes; the last line is one JSON object (minutes; ARGS=--build builds helm and kubectl first)
+	@$(PYTHON) -m tests.corpus $(ARGS)
 
 pins: setup ## a maintainer's: the sums of the publishers' files that come with the collection, from their sum files (ARGS="--mirror ...")
 	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.pins $(ARGS)

@@ -1,8 +1,11 @@
-"""How right the linter is, as a table and one line of JSON: `python -m tests.corpus`.
+"""How right the linter is, as a table and one line of JSON: `python -m tests.corpus`; --build builds helm and kubectl.
 
     {"manifests": n, "findings": n, "right": n, "errors": n, "false_errors": n, "planted": n, "found": n,
-     "upstream": n, "agree": n, "unasked": n, "repositories": n, "repository_false_errors": n or null,
-     "charts": {"seen": n, "rendered": n, "unchecked": n, "errors": n} or null, "hook_equals_folder": true or null,
+     "upstream": n, "agree": n, "unasked": n,
+     "repositories": n, "with_charts_or_overlays": n, "repository_false_errors": n or null,
+     "repository_findings": {"found": n, "judged": n, "right": n} or null,
+     "charts": {"seen": n, "rendered": n, "unchecked": n, "errors": n} or null,
+     "overlays": {"seen": n, "rendered": n, "unchecked": n} or null, "hook_equals_folder": true or null,
      "frozen": {"manifests": n, "false_errors": n, "planted": n, "found": n},
      "types": {"planted": n, "found": n, "controls": n, "false": n},
      "hygiene_share": 0.nn, "fields_without_verdict": n,
@@ -11,14 +14,15 @@
 `errors` are findings of severity error in the public manifests, `false_errors` those that a person judged false;
 `upstream` counts the pods that upstream's validation was asked about, `agree` those that the linter rejects for the
 very fields, `unasked` those that are younger than its records. `repositories` are whole ones (repositories.py), read
-from the registries, with helm and kubectl: without them nothing is known of their false errors and of their charts
-(null). `hook_equals_folder`: hook.py; `frozen` is the set that no rule was mended on; `types` are values and places of
-fields that were planted by the documentation alone, `found` those told as bad as a real kube-apiserver takes them
-(types/); `hygiene_share` is the share of the lines of the default text that are hygiene. Of `rules` stands how many ids
-there are, how many of them public manifests met, how many of the rest a recorded verdict or a public thread proves, how
-many are by version, and how many are information until somebody shows their failure (standing.py). A finding that
-nobody judged counts as not right and is printed; so is one that was judged right and is gone. Exit status 1 where there
-is such a one, a false error, or a planted mistake that is missed.
+from the registries, with helm and kubectl: without them nothing is known of their findings, charts and overlays (null).
+`repository_false_errors` are errors that nobody judged right; `judged` and `right` are of any severity.
+`hook_equals_folder`: hook.py; `frozen` is the set that no rule was mended on; `types` are values and places of fields
+that were planted by the documentation alone, `found` those told as bad as a real kube-apiserver takes them (types/);
+`hygiene_share` is the share of the lines of the default text that are hygiene. Of `rules` stands how many ids there
+are, how many of them public manifests met, how many of the rest a recorded verdict or a public thread proves, how many
+are by version, and how many are information until somebody shows their failure (standing.py). A finding that nobody
+judged counts as not right and is printed; so is one that was judged right and is gone. Exit status 1 where there is
+such a one, a false error, or a planted mistake that is missed.
 """
 
 from __future__ import annotations
@@ -134,10 +138,9 @@ def main(whole: Sequence[Repository] = ()) -> int:
         if not learnt.found:
             complaints.append(f"not found: {learnt.mistake} ({learnt.outcome})")
     for known in whole:
-        totals["repositories"] += 1
-        totals["repository_false_errors"] += len(known.wrong)
-        totals.update(dict(zip(_CHARTS, known.charts, strict=True)))
-        complaints += [f"{known.name}: {wrong}" for wrong in known.wrong]
+        totals.update(counted(known))
+        complaints += [f"{known.name}: false: {each}" for each in known.false_errors]
+        complaints += [f"{known.name}: gone, and it was right: {each}" for each in known.gone]
         if known.reason:
             complaints.append(f"{known.name}: it cannot be read: {known.reason}")
     judged = compare()
@@ -156,7 +159,22 @@ def main(whole: Sequence[Repository] = ()) -> int:
     return 1 if complaints or totals["false_errors"] else 0
 
 
-_CHARTS = ("charts seen", "charts rendered", "charts unchecked", "charts errors")
+_FINDINGS = ("found", "judged", "right")
+_CHARTS = ("seen", "rendered", "unchecked", "errors")
+_OVERLAYS = ("seen", "rendered", "unchecked")
+
+
+def counted(known: Repository) -> Counter[str]:
+    return Counter(
+        {
+            "repositories": 1,
+            "with_charts_or_overlays": int(known.charts[0] + known.overlays[0] > 0),
+            "repository_false_errors": len(known.false_errors),
+            **{f"findings {name}": getattr(known, name) for name in _FINDINGS},
+            **{f"charts {name}": number for name, number in zip(_CHARTS, known.charts, strict=True)},
+            **{f"overlays {name}": number for name, number in zip(_OVERLAYS, known.overlays, strict=True)},
+        }
+    )
 
 
 def line(totals: Counter[str], judged: Comparison, hook: dict[str, bool] | None = None) -> dict[str, Any]:
@@ -168,8 +186,11 @@ def line(totals: Counter[str], judged: Comparison, hook: dict[str, bool] | None 
         "agree": judged.agree,
         "unasked": judged.unasked,
         "repositories": totals["repositories"],
+        "with_charts_or_overlays": totals["with_charts_or_overlays"],
         "repository_false_errors": totals["repository_false_errors"] if known else None,
-        "charts": {name.split()[1]: totals[name] for name in _CHARTS} if known else None,
+        "repository_findings": {name: totals[f"findings {name}"] for name in _FINDINGS} if known else None,
+        "charts": {name: totals[f"charts {name}"] for name in _CHARTS} if known else None,
+        "overlays": {name: totals[f"overlays {name}"] for name in _OVERLAYS} if known else None,
         "hook_equals_folder": all(hook.values()) if hook is not None else None,
         "frozen": frozen_figures(),
         "types": types.figures(),
@@ -204,4 +225,5 @@ def frozen_figures() -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(repositories()))
+    failed = rendered_by.build_missing() if sys.argv[1:] == ["--build"] else 0
+    sys.exit(failed or main(repositories()))

@@ -1,6 +1,6 @@
 """helm and kubectl, built from Go's module proxy into the shared cache: what charts and overlays are rendered by.
 
-`python -m tests.real.build helm@3.22.0 kubectl@1.37.1` builds them; one of the machine's own may be another version.
+`make corpus ARGS=--build` builds them (minutes, needs Go); one of the machine's own may be another version.
 """
 
 from __future__ import annotations
@@ -16,10 +16,14 @@ from tests.real import build
 PROGRAMS = (("helm", build.HELM), ("kubectl", build.SERVER_VERSIONS[-1]))
 
 
-def missing() -> str:
-    """The command that builds what is not there; empty if all is."""
-    absent = [f"{name}@{version}" for name, version in PROGRAMS if not build.program(name, version).exists()]
-    return f"python -m tests.real.build {' '.join(absent)}" if absent else ""
+def missing() -> list[str]:
+    """What is not there, as `program@version`."""
+    return [f"{name}@{version}" for name, version in PROGRAMS if not build.program(name, version).exists()]
+
+
+def build_missing() -> int:
+    """Exit status of the build."""
+    return build.main(absent) if (absent := missing()) else 0
 
 
 def folder() -> Path:
@@ -36,12 +40,19 @@ def folder() -> Path:
 
 @contextmanager
 def at_hand() -> Iterator[bool]:
-    """Both are first on PATH, if they are there."""
+    """Both are first on PATH, if they are there; without the network, so that the day does not change what is found."""
     there = not missing()
-    before = os.environ["PATH"]
+    before = dict(os.environ)
     if there:
-        os.environ["PATH"] = f"{folder()}{os.pathsep}{before}"
+        os.environ["PATH"] = f"{folder()}{os.pathsep}{before['PATH']}"
+    os.environ |= _OFFLINE
     try:
         yield there
     finally:
-        os.environ["PATH"] = before
+        os.environ.clear()
+        os.environ.update(before)
+
+
+# Nobody listens there.
+_PROXIES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
+_OFFLINE = {**dict.fromkeys(_PROXIES, "http://127.0.0.1:9"), "GIT_ALLOW_PROTOCOL": "file"}

@@ -75,7 +75,8 @@ def _judged() -> tuple[Counter[str], Counter[str]]:
         for each in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
             right.update(key.split()[0] for key in each.get("right", ()))
             false.update(key.split()[0] for key in each.get("false", ()))
-    right.update(key.split()[0] for keys in read_file()[1].values() for key in keys)
+    for judgement in (each for judgements in read_file()[1].values() for each in judgements):
+        (right if judgement.right else false)[judgement.rule] += len(judgement.places)
     return right, false
 
 

@@ -34,8 +34,10 @@ spec:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    if command := rendered_by.missing():
-        pytest.skip(f"lane real: helm and kubectl are not there; `{command}` builds them")
+    if absent := rendered_by.missing():
+        pytest.skip(
+            f"lane real: not there: {', '.join(absent)}; `python -m tests.real.build {' '.join(absent)}` builds"
+        )
     return tmp_path
 
 

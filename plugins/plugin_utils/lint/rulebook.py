@@ -37,7 +37,6 @@ UNSEEN = frozenset(
     [
         "case-clash",
         "contradictory-os",
-        "dns-policy",
         "example-handler",
         "host-process-pipe",
         "host-process-user",
@@ -48,7 +47,6 @@ UNSEEN = frozenset(
         "ipv6-only-service",
         "local-policy-side-effects",
         "memory-volume",
-        "missing-node-label",
         "mixed-windows-builds",
         "mount-at-root",
         "mount-clash",

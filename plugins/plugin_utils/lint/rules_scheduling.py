@@ -462,7 +462,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="missing-node-label",
         title="Node without its default labels",
-        level=always(Severity.WARNING),
+        level=always(Severity.INFO),
         find=_node_labels,
         message="the Node has no label {value}: selectors of pods do not find it.",
         remedy="Restart its kubelet, which sets the label, or set it with kubectl label.",

@@ -194,10 +194,9 @@ def _is_manifest(document: Document) -> bool:
 
 def _render_kustomizations(files: Sequence[Path], inputs: Inputs, seen: set[str]) -> set[Path]:
     """Render those that no other one includes. The files that are in what came out: nobody applies them as they are."""
-    taken = {part for each in files for part in _list_parts(each)}
     within: set[Path] = set()
-    for file in files:
-        if file.parent.resolve() in taken or str(file) in seen:
+    for file in list_outermost(files):
+        if str(file) in seen:
             continue
         seen.add(str(file))
         try:
@@ -206,6 +205,12 @@ def _render_kustomizations(files: Sequence[Path], inputs: Inputs, seen: set[str]
         except UnreadableError as error:
             inputs.unreadable.append(error)
     return within
+
+
+def list_outermost(kustomizations: Sequence[Path]) -> list[Path]:
+    """Those that no other one includes."""
+    taken = {part for each in kustomizations for part in _list_parts(each)}
+    return [each for each in kustomizations if each.parent.resolve() not in taken]
 
 
 def _list_parts(kustomization: Path) -> Iterator[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.corpus import __main__ as corpus
 from tests.corpus import rendered_by
 from tests.corpus.facts import flat, object_of
 from tests.corpus.planted import Planted, mistakes
+from tests.corpus.repositories import Judgement, judge
 from tests.corpus.upstream import Comparison
 
 
@@ -67,10 +69,39 @@ def test_without_helm_and_kubectl_nothing_is_known_of_repositories(monkeypatch: 
     totals = Counter({"repositories": 12, "repository_false_errors": 0, "charts seen": 3})
     nothing = Comparison(0, 0, 0, [])
     monkeypatch.setattr(corpus, "frozen_figures", dict)
-    monkeypatch.setattr(rendered_by, "missing", lambda: "python -m tests.real.build helm@1")
+    monkeypatch.setattr(rendered_by, "missing", lambda: ["helm@1"])
     figures = corpus.line(totals, nothing)
     assert (figures["repository_false_errors"], figures["charts"]) == (None, None)
-    monkeypatch.setattr(rendered_by, "missing", lambda: "")
+    monkeypatch.setattr(rendered_by, "missing", list)
     figures = corpus.line(totals, nothing, {"a chart": True, "an overlay": False})
     assert (figures["repository_false_errors"], figures["charts"]["seen"]) == (0, 3)
     assert figures["hook_equals_folder"] is False
+
+
+def test_what_is_said_of_a_repository_stands_against_what_people_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Failed before: warnings were not judged, and a right finding that was gone was not missed."""
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {**SPEC, "os": {"name": "windows"}}}
+    (tmp_path / "pod.yaml").write_text(json.dumps(pod), encoding="utf-8")
+    (tmp_path / "chart").mkdir()
+    (tmp_path / "chart" / "Chart.yaml").write_text("name: web\n", encoding="utf-8")
+    monkeypatch.setenv("PATH", "/nonexistent")
+    right = Judgement("missing-memory-limit", ("pod.yaml:1", "gone.yaml"), True, "so it is")
+    judged = judge("here", tmp_path, [right, Judgement("missing-cpu-request", ("pod.yaml:1",), False, "")], True)
+    assert (judged.found, judged.judged, judged.right) == (3, 2, 1)
+    assert [each.partition(": ")[0] for each in judged.false_errors] == ["host-pid pod.yaml:1"]
+    assert judged.gone == ("missing-memory-limit gone.yaml",) and judged.open == ()
+    assert judged.charts == (1, 0, 1, 0) and judged.overlays == (0, 0, 0)
+    monkeypatch.setattr(corpus, "hook_equals_folder", dict)
+    monkeypatch.setattr(rendered_by, "missing", list)
+    for name in ("manifests", "mistakes"):
+        monkeypatch.setattr(corpus, name, lambda: iter([]))
+    monkeypatch.setattr(corpus, "compare", lambda: Comparison(0, 0, 0, []))
+    monkeypatch.setattr(corpus, "frozen_figures", dict)
+    assert corpus.main([judged]) == 1
+    said = capsys.readouterr().out
+    assert "here: false: host-pid pod.yaml:1: " in said and "gone, and it was right: missing-memory-limit" in said
+    figures = json.loads(said.splitlines()[-1])
+    assert figures["repository_false_errors"] == 1 and figures["with_charts_or_overlays"] == 1
+    assert figures["repository_findings"] == {"found": 3, "judged": 2, "right": 1}
