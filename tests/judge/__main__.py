@@ -15,10 +15,10 @@ from typing import Any
 
 import yaml
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.table import KNOWN
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.message import Message, Rule
 from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import NOT_KNOWN, meanings
-from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import MESSAGES, explain_text
+from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import explain_text, find_messages
 from ansible_collections.winkube.node.plugins.plugin_utils.words.places import NO_CAUSE
+from ansible_collections.winkube.node.plugins.plugin_utils.words.precedence import KINDS
 
 from tests.judge.case import Case, judge, load
 from tests.judge.signs import find_drastic
@@ -27,7 +27,7 @@ from tests.judge.start import start_ratio
 HERE = Path(__file__).parent
 SETS = {"windows": HERE / "frozen-windows.yml", "general": HERE / "frozen.yml"}
 REMEDIES = Path(__file__).parents[1] / "integration" / "test_remedies.py"
-KINDS = ("first", "list", "place", "wrong", "unknown")
+ANSWERS = ("first", "list", "place", "wrong", "unknown")
 
 
 @dataclass
@@ -76,7 +76,7 @@ def figures_of(cases: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     lengths = [len(found[0]["causes"]) for _case, found in answers if found and "causes" in found[0]]
     return {
         "cases": len(cases),
-        **{kind: counts[kind] for kind in KINDS},
+        **{kind: counts[kind] for kind in ANSWERS},
         "list_length": round(fmean(lengths), 2) if lengths else 0,
     }
 
@@ -113,7 +113,7 @@ def _names_cause(said: Mapping[str, Any]) -> bool:
 
 def healthy() -> dict[str, int]:
     """Of the logs of healthy nodes, each as a paste: how many are told a cause or a list, and how many anything."""
-    logs = [str(text) for case in load("healthy") for text in (case.data.get("logs") or {}).values()]
+    logs = [str(text) for text in _logs_of("healthy")]
     logs += [str(case.data["message"]) for case in load("healthy") if case.data.get("message")]
     answers = [meanings(text, "") for text in logs]
     definite = sum(any(_names_cause(each) for each in found) for found in answers)
@@ -154,19 +154,27 @@ def figures(cases: tuple[Case, ...], healthy: tuple[Case, ...]) -> Figures:
 
 
 def rows() -> Iterator[str]:
-    """For each row of the tables how often it decides the first answer: of the texts that nobody mended on, and of the
-    judged ones. What decides nothing unseen stands first."""
-    unseen = Counter(_deciding(each["message"]) for name in SETS for each in texts(name))
-    seen = Counter(_deciding(each.data["message"]) for each in load("cases") if each.data.get("message"))
-    for row in sorted(MESSAGES, key=lambda each: (unseen[each], seen[each])):
-        yield f"{unseen[row]:3} unseen {seen[row]:4} judged  {row.finding}: {row.shown[:100]} ({row.source})"
-    idle, useless = (sum(not count[each] for each in MESSAGES) for count in (unseen, seen))
-    yield f"{len(MESSAGES)} rows; {idle} decide nothing unseen, {useless} nothing judged"
+    """For each row of the tables how often it decides the first answer of the texts that nobody mended on, and of the
+    judged ones, and of how many records of texts and lines of logs it is the row. What decides the least is first."""
+    messages = [str(each.data["message"]) for each in load("cases") if each.data.get("message")]
+    unread = [str(each["message"]) for name in SETS for each in texts(name)]
+    logs = [str(text) for folder in ("cases", "healthy") for text in _logs_of(folder)]
+    told = {text: [each.message for each in explain_text(text)] for text in (*messages, *unread)}
+    unseen = Counter(row for text in unread for row in told[text][:1])
+    seen = Counter(row for text in messages for row in told[text][:1])
+    said = Counter(row for found in told.values() for row in found)
+    said.update(row for text in logs for row in find_messages(text.splitlines()) if row is not None)
+    every = [row for kind in KINDS for row in kind]
+    for row in sorted(every, key=lambda each: (unseen[each], seen[each], said[each])):
+        counted = f"{unseen[row]:3} unseen {seen[row]:4} judged {said[row]:4} lines"
+        yield f"{counted}  {row.finding}: {row.shown[:100]} ({row.source})"
+    idle, useless, silent = (sum(not count[each] for each in every) for count in (unseen, seen, said))
+    yield f"{len(every)} rows; {idle} decide nothing unseen, {useless} nothing judged, {silent} are said of no line"
 
 
-def _deciding(message: object) -> Message | Rule | None:
-    found = explain_text(str(message))
-    return found[0].message if found else None
+def _logs_of(folder: str) -> Iterator[object]:
+    for each in load(folder):
+        yield from (each.data.get("logs") or {}).values()
 
 
 def main() -> int:

@@ -123,17 +123,16 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "Failed to retrieve node IPs?",
         "kubernetes/kubernetes cmd/kube-proxy/app/server.go",
     ),
-    Message("kube-proxy.source-vip", "Source Vip endpoint creation failed", "kubernetes/kubernetes#100962"),
-    Message("cni.calico-api", "error creating calico client", "kubernetes-sigs/sig-windows-tools#302"),
+    Message(
+        "kube-proxy.source-vip",
+        "Source Vip endpoint creation failed",
+        "kubernetes/kubernetes pkg/proxy/winkernel/proxier.go",
+    ),
+    Message("cni.calico-api", "error creating calico client", "projectcalico/calico cni-plugin/pkg/plugin/plugin.go"),
     Message(
         "cni.calico-addresses",
         r"Failed to (?:request|auto-?assign) .{0,20}IPv[46]",
         "projectcalico/calico libcalico-go/lib/ipam",
-    ),
-    Message(
-        "cni.calico-datastore",
-        r"[Ff]ailed to (?:create|reach|connect to) .{0,20}datastore|[Ee]rror querying (?:node|datastore)",
-        "projectcalico/calico node/pkg/lifecycle/startup",
     ),
     Message(
         "cni.antrea-uplink",
@@ -144,11 +143,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "cni.antrea-ovs",
         r"ovs-vsctl.{0,200}(?:fail|connection|error)|OVS (?:bridge|datapath)\b.{0,60}(?:fail|not)",
         "antrea-io/antrea pkg/ovs",
-    ),
-    Message(
-        "cni.azure-state",
-        r"\[(?:cni-net|net|azure-vnet)\].*Failed to (?:create|allocate|attach)",
-        "Azure/azure-container-networking#283",
     ),
     Message("hns.namespace-refused", "failed to setup networking for pod", "microsoft/hcsshim cmd/containerd-shim"),
     Message(

@@ -168,20 +168,10 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "projectcalico/calico#8219",
     ),
     Message(
-        "cni.antrea-uplink",
-        "OVS Extension.{0,40}(?:fail|not)",
-        "antrea-io/antrea#1458",
-    ),
-    Message(
         "cni.antrea-ovs",
         r"ovs_client\.go.*Not connected yet",
         "antrea-io/antrea pkg/ovs/ovsconfig/ovs_client.go",
         early=True,
-    ),
-    Message(
-        "cni.azure-state",
-        r"\[(?:cni-net|azure-vnet|net)\].*(?:endpoint|network|HNS).*not found|azure-vnet.*network not found",
-        "Azure/azure-container-networking#283",
     ),
     Message(
         "start.unknown-flag",

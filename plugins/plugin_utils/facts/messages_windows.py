@@ -59,7 +59,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "start.program-missing",
         r'exec: "?(?:\S*[\\/])?(?:containerd|kubelet|kube-proxy|flanneld|calico-node)(?:\.exe)?"?: (?:\w+ )?file '
         "(?:not found|does not exist)",
-        "rancher/rke2#2300",
+        "Go os/exec lp_windows.go, of a program of the node; rancher/rke2#2300",
         over=("start.runtime-pipe", "container.command"),
     ),
     Rule("hns.network-refused", (win.HCN_E_INVALID_NETWORK,), "microsoft/containers-toolkit#24"),
@@ -137,11 +137,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
         rf"dial (?:tcp|udp) \S+: connect(?:ex)?: .{{0,20}}{_NO_PORT}",
         "learn.microsoft.com WSAEADDRINUSE (10048), WSAENOBUFS (10055) of a connection that is opened",
     ),
-    Message(
-        "hns.ports-exhausted",
-        r"Error\"\W+Not enough memory resources are available|ErrorCode\W+2147942414",
-        "Azure/AKS#1375",
-    ),
     Rule("kube-proxy.rule-port-taken", (win.HCN_E_PORT_ALREADY_EXISTS,), "kubernetes/community#8883"),
     Rule("kube-proxy.rule-reference", (win.HCN_E_INVALID_JSON_REFERENCE,), "microsoft/Windows-Containers#103"),
     Rule(
@@ -149,12 +144,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
         (win.HCN_E_PORT_NOT_FOUND, win.HCN_E_POLICY_NOT_FOUND),
         "microsoft/SDN#273",
         never=(POD_NETWORK, SANDBOX, HOT_ATTACH),
-    ),
-    Rule(
-        "kube-proxy.rule-reference",
-        (win.ERROR_NOT_FOUND, win.HCN_E_ENDPOINT_NOT_FOUND),
-        "kubernetes/kubernetes#67827",
-        doing=(RULE,),
     ),
     Message(
         "hns.endpoint-gone",
@@ -217,19 +206,17 @@ MESSAGES: tuple[Message | Rule, ...] = (
         ),
         "projectcalico/calico#8465",
     ),
-    Message(
-        "hns.namespace-refused",
-        r"requested operation for attach namespace failed|failed to add HostComputeEndpoint \S+ to "
-        "HostComputeNamespace",
-        "containerd/containerd#5729",
-    ),
     Rule(
         "hns.namespace-refused",
         (win.HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS, win.HCN_E_NAMESPACE_ATTACH_FAILED),
         _CODES,
     ),
     Rule("hns.endpoint-exists", _EXISTS, "kubernetes/kubernetes#72696", doing=(ENDPOINT, POD_NETWORK)),
-    Message("hns.endpoint-exists", r"HNSEndpoint \S+ is already existed", "kubernetes/kubernetes#72696"),
+    Message(
+        "hns.endpoint-exists",
+        r"(?:HNSEndpoint|HostComputeNetwork) \S+ is already existed",
+        "containernetworking/plugins pkg/hns/endpoint_windows.go, of an endpoint in both",
+    ),
     Rule(
         "hns.endpoint-gone",
         (win.HCN_E_ENDPOINT_NOT_FOUND, win.HCN_E_INVALID_ENDPOINT),
@@ -248,7 +235,6 @@ MESSAGES: tuple[Message | Rule, ...] = (
         "Azure/aks-engine#853",
         doing=_ANY,
         never=(NAMESPACE,),
-        over=("cni.azure-state",),
     ),
     Rule("host.firewall-stopped", (win.EPT_S_NOT_REGISTERED,), "microsoft/WSL#11306", doing=_ANY),
     Message(

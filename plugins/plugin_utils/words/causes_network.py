@@ -302,16 +302,6 @@ CAUSES: tuple[Cause, ...] = (
         "Remove the file with that address below \\var\\lib\\cni\\networks if no pod has it.",
     ),
     logged(
-        "cni.azure-state",
-        "Azure's plugin goes by a state that is not so any more",
-        "azure-vnet.json remembers networks and addresses that went with a restart.",
-        advice(
-            "Cordon the node, stop kubelet, remove azure-vnet.json and azure-vnet-ipam.json, restart the machine.",
-            Ends.PODS,
-            Ends.MACHINE,
-        ),
-    ),
-    logged(
         "cni.azure-lock",
         "Azure's plugin waits for its own lock",
         "Another call of the plugin holds the store: it hangs in HNS, or ended without giving the lock back.",

@@ -117,7 +117,6 @@ OTHERS = (
 
 MEANT = (
     ('The Deployment "web" is invalid: spec.template.spec.containers[0].image: Required value', "pod.invalid"),
-    ("[net] Failed to delete endpoint: endpoint 1a-eth0 not found", "cni.azure-state"),
     ('level=error msg="collector mssql: performance counter instance not found"', "host.counters"),
     ('Error: unknown command "proxy" for "kubelet"', "start.unknown-flag"),
     ("unable to run proxy: WinOverlay feature gate not enabled", "start.kube-proxy-gate"),

@@ -214,7 +214,8 @@ def test_a_line_of_logrus_on_a_terminal_has_its_level_and_no_head_in_its_reason(
 def test_memory_that_a_service_asks_for_is_not_hns() -> None:
     said = "service-specific error: Not enough memory resources are available to process this command. (8)"
     assert "hns.ports-exhausted" not in about(said)
-    assert about('{"Success":false,"Error":"Not enough memory resources are available. "}') == ("hns.ports-exhausted",)
+    asked = "hcnCreateLoadBalancer failed in Win32: Not enough memory resources are available. (0x8007000e)"
+    assert about(asked) == ("hns.ports-exhausted",)
 
 
 @pytest.mark.parametrize(
