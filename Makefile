@@ -121,6 +121,10 @@ fields: setup ## reads the API's fields of each minor from Go's module proxy; fa
 corpus: setup ## how right the linter is on public manifests, whole repositories and planted mistakes; the last line is one JSON object (minutes; ARGS=--build builds helm and kubectl first)
 	@$(PYTHON) -m tests.corpus $(ARGS)
 
+.PHONY: reading
+reading: setup ## how long the linter reads the files of the corpus' repositories, beside yaml.CSafeLoader; the last line is one JSON object
+	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.corpus.reading
+
 pins: setup ## a maintainer's: the sums of the publishers' files that come with the collection, from their sum files (ARGS="--mirror ...")
 	@PYTHONPATH=.venv/collections $(PYTHON) -m tests.pins $(ARGS)
 

@@ -78,7 +78,7 @@ class Repository:
 def repositories() -> list[Repository]:
     """With helm and kubectl at hand, if they have been built."""
     sums, judged = read_file()
-    folders = {name: (_sdist if "==" in name else _go_module)(name) for name in sums}
+    folders = {name: folder_of(name) for name in sums}
     found = []
     with rendered_by.at_hand() as rendered:
         for name, (folder, told) in folders.items():
@@ -88,6 +88,11 @@ def repositories() -> list[Repository]:
             else:
                 found.append(judge(name, folder, judged[name], rendered))
     return found
+
+
+def folder_of(name: str) -> tuple[Path | None, str]:
+    """The folder and the sum of a repository, or why it is not at hand."""
+    return (_sdist if "==" in name else _go_module)(name)
 
 
 def _go_module(name: str) -> tuple[Path | None, str]:

@@ -455,6 +455,18 @@ def says_that_it_is_a_manifest(text: str, in_part: bool = False) -> bool:
     return (any if in_part else all)(each.search(text) for each in (_SAYS_KIND, _SAYS_VERSION))
 
 
+def may_hold_objects(text: str) -> bool:
+    """Whether a text can have an object: each has the two words as keys, as they are or with escapes in double quotes.
+
+    Most YAML files of a repository have none (CI, values, variables), and searching takes a hundredth of parsing.
+    """
+    return ("apiVersion" in text and "kind" in text) or _ESCAPED.search(text) is not None
+
+
+# Escapes that may stand for a letter, or for a break within a word.
+_ESCAPED = re.compile(r"\\[xuU\r\n]")
+
+
 def _hint(text: str, mark: yaml.Mark | None = None) -> str:
     if mark is not None and text[mark.index : mark.index + 1] == "\t":
         return " A tab stands there; YAML is indented with blanks."

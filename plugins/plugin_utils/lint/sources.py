@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ..foreign.encoding import decode, decode_anyhow, encode
 from ..foreign.files import ForeignError, read_file, read_input
-from .manifest import Document, UnreadableError, read_documents, says_that_it_is_a_manifest
+from .manifest import Document, UnreadableError, may_hold_objects, read_documents, says_that_it_is_a_manifest
 from .rendering import (
     CHART,
     KUSTOMIZATIONS,
@@ -258,7 +258,9 @@ def _read(file: str, inputs: Inputs, named: bool = False) -> None:
     text = ""
     try:
         text = _standard_input() if file == "-" else read_text(Path(file))
-        inputs.documents += read_documents(file, text)
+        # Of a file that was named it is told if it is broken, whatever it is.
+        if named or may_hold_objects(text):
+            inputs.documents += read_documents(file, text)
     except UnreadableError as error:
         error.file = error.file or file
         claims = file == "-" or says_that_it_is_a_manifest(text or _read_anyhow(Path(file)), in_part=named)

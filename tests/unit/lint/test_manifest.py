@@ -153,7 +153,7 @@ def test_documents_that_are_no_kubernetes_objects_are_left_alone() -> None:
 def test_files_folders_and_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a.yml", "d/b.yaml", "d/c.json", "d/.hidden/d.yml", "d/readme.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("{}", encoding="utf-8")
+        (tmp_path / name).write_text("{apiVersion: v1, kind: A}", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     assert [each.file for each in read_paths(["d", "a.yml", "d/b.yaml", "*.yml"])] == ["d/b.yaml", "d/c.json", "a.yml"]
     with pytest.raises(UnreadableError, match=r"x\*\.yml: there is no such"):
