@@ -458,7 +458,7 @@ def says_that_it_is_a_manifest(text: str, in_part: bool = False) -> bool:
 def may_hold_objects(text: str) -> bool:
     """Whether a text can have an object: each has the two words as keys, as they are or with escapes in double quotes.
 
-    Most YAML files of a repository have none (CI, values, variables), and searching takes a hundredth of parsing.
+    Many YAML files of a repository have none (CI, values, variables), and searching takes a hundredth of parsing.
     """
     return ("apiVersion" in text and "kind" in text) or _ESCAPED.search(text) is not None
 
