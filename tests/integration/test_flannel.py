@@ -363,16 +363,34 @@ def test_a_cluster_that_does_not_fit_is_refused(
 
 
 def test_a_vni_that_only_the_nodes_tell_is_refused(bench: Bench) -> None:
-    """The flannel of k3s and rke2 has no ConfigMap."""
+    """The flannel of k3s has no ConfigMap."""
     cluster = bench.cluster(backend="vxlan", vni=1)
-    for space in ("kube-flannel", "kube-system"):
-        if cluster.store.find(BY_NAME["ConfigMap"], space, "kube-flannel-cfg") is not None:
-            cluster.store.delete(BY_NAME["ConfigMap"], space, "kube-flannel-cfg")
+    take_map_away(cluster)
     host = node(bench, cluster)
     run = flannel(bench, cluster, mode="overlay")
     assert run.rc != 0
     assert "its flannel has VNI 1, Windows nodes need 4096" in run.output, run
     assert networks(host) == {}
+
+
+def test_a_port_that_nobody_tells_is_said_before_the_network_is_made_and_not_afterwards(bench: Bench) -> None:
+    cluster = bench.cluster(backend="vxlan")
+    take_map_away(cluster)
+    host = node(bench, cluster)
+    planned = flannel(bench, cluster, "--check", mode="overlay")
+    said = "its flannel tells its VNI, and nothing in the cluster its port. Windows nodes need 4789"
+    assert said in " ".join(planned.output.split()), planned
+    assert networks(host) == {}
+    made = flannel(bench, cluster, mode="overlay")
+    assert made.rc == 0 and said in " ".join(made.output.split()), made
+    again = flannel(bench, cluster, mode="overlay")
+    assert again.recap["win1"].changed == 0 and said not in " ".join(again.output.split()), again
+
+
+def take_map_away(cluster: Cluster) -> None:
+    for space in ("kube-flannel", "kube-system"):
+        if cluster.store.find(BY_NAME["ConfigMap"], space, "kube-flannel-cfg") is not None:
+            cluster.store.delete(BY_NAME["ConfigMap"], space, "kube-flannel-cfg")
 
 
 @pytest.mark.exhaustive

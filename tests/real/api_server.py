@@ -30,6 +30,7 @@ from tests.real import build
 VERSION = build.SERVER_VERSIONS[-1]
 PROGRAMS = (("kube-apiserver", VERSION), ("etcd", build.ETCD))
 ADMIN = "administrators-token"
+DEFAULTS: Mapping[str, bool] = {}
 START_S = 240.0
 """On a busy machine."""
 
@@ -115,6 +116,7 @@ class Server:
 
     address: str
     folder: Path
+    etcd: str = ""
 
     @property
     def audit(self) -> Path:
@@ -200,8 +202,15 @@ REQUESTS = {
 
 
 @contextmanager
-def running(folder: Path, *, audit: Mapping[str, Any] = REQUESTS, without: Sequence[str] = ()) -> Iterator[Server]:
-    """Both programs, ready, with their logs in `folder`; they end with it. `without`: these admission plugins."""
+def running(
+    folder: Path,
+    *,
+    audit: Mapping[str, Any] = REQUESTS,
+    without: Sequence[str] = (),
+    gates: Mapping[str, bool] = DEFAULTS,
+) -> Iterator[Server]:
+    """Both programs, ready, with their logs in `folder`; they end with it. `without`: these admission plugins; `gates`:
+    feature gates of the API server."""
     client, peer, secure = free_ports(3)
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     private = key.private_bytes(
@@ -225,11 +234,12 @@ def running(folder: Path, *, audit: Mapping[str, Any] = REQUESTS, without: Seque
         "--service-cluster-ip-range=10.96.0.0/16", "--authorization-mode=Node,RBAC", "--allow-privileged=true",
         f"--audit-log-path={folder / 'audit.json'}", f"--audit-policy-file={folder / 'audit.yml'}",
         f"--disable-admission-plugins={','.join(without)}", "--advertise-address=192.0.2.1",
+        *(f"--feature-gates={name}={str(on).lower()}" for name, on in gates.items()),
     ]  # fmt: skip
     with ExitStack() as stack:
         logs = [folder / "etcd.log", folder / "kube-apiserver.log"]
         programs = [stack.enter_context(started(log, line)) for log, line in zip(logs, (etcd, api), strict=True)]
-        server = Server(f"https://127.0.0.1:{secure}", folder)
+        server = Server(f"https://127.0.0.1:{secure}", folder, f"http://127.0.0.1:{client}")
 
         def is_ready() -> bool:
             for each, log in zip(programs, logs, strict=True):

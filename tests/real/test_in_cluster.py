@@ -297,7 +297,7 @@ class _Dry(Api):
     """Changes nothing."""
 
     def ask(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, kind: str = "application/json"
+        self, method: str, path: str, body: Mapping[str, Any] | str | None = None, kind: str = "application/json"
     ) -> Said:
         mark = "&" if "?" in path else "?"
         return super().ask(method, path if method == "GET" else f"{path}{mark}dryRun=All", body, kind)

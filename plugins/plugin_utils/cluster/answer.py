@@ -63,9 +63,10 @@ def check_answer(method: str, where: str, path: str, answer: Answer, *, missing:
             return None
     elif 200 <= answer.status < 300:
         said = decode_object(answer.data)
-        plain, wanted = path.partition("?")[0], "JSON"
+        plain, _mark, query = path.partition("?")
+        wanted = "JSON"
         if said is not None:
-            wanted = _find_mismatch(method, plain, said)
+            wanted = _find_mismatch(method, plain, said, pieces="limit=" in query)
         elif deep := _find_deep(answer.data):
             wanted = f"JSON of at most {DEEPEST} levels ({deep} is nested deeper)"
         if said is None or wanted:
@@ -193,8 +194,8 @@ def _is_absent(data: bytes) -> bool:
     return data.strip() == _NO_GROUP if said is None else said.get("kind") == "Status"
 
 
-def _find_mismatch(method: str, path: str, said: Object) -> str:
-    """What the answer should be; empty if it is of the requested kind."""
+def _find_mismatch(method: str, path: str, said: Object, *, pieces: bool) -> str:
+    """What the answer should be; empty if it is of the requested kind. `pieces`: a list may be a piece."""
     kind = str(said.get("kind") or "")
     match = _RESOURCE.fullmatch(path)
     if match is None:
@@ -209,18 +210,20 @@ def _find_mismatch(method: str, path: str, said: Object) -> str:
     if method == "DELETE":
         return "" if done or plural_of(kind) == plural else f"an object of {plural}"
     if method == "GET" and not name:
-        return "" if _is_list(said, plural) else f"a whole list of {plural}"
+        return "" if _is_list(said, plural, pieces=pieces) else f"a {'' if pieces else 'whole '}list of {plural}"
     if plural_of(kind) != plural:
         return f"an object of {plural}"
     named = (said.get("metadata") or {}).get("name") if isinstance(said.get("metadata") or {}, dict) else None
     return "" if not name or named == unquote(name) else f"the object {unquote(name)} of {plural}"
 
 
-def _is_list(said: Object, plural: str) -> bool:
+def _is_list(said: Object, plural: str, *, pieces: bool) -> bool:
     kind, items = str(said.get("kind") or ""), said.get("items", False)
-    whole = not (said.get("metadata") or {}).get("continue") if isinstance(said.get("metadata") or {}, dict) else False
+    metadata = said.get("metadata") or {}
+    goes_on = metadata.get("continue") or "" if isinstance(metadata, dict) else None
     fits = kind.endswith("List") and plural_of(kind.removesuffix("List")) == plural
-    return fits and whole and (items is None or (isinstance(items, list) and all(isinstance(i, dict) for i in items)))
+    fits &= isinstance(goes_on, str) if pieces else goes_on == ""
+    return fits and (items is None or (isinstance(items, list) and all(isinstance(i, dict) for i in items)))
 
 
 def plural_of(kind: str) -> str:

@@ -24,7 +24,7 @@ from ..engine.waiting import Wait
 from .access import list_files
 from .answer import Answer, Object, StrangeAnswerError, check_answer, refuse_field, text
 from .connection import Connection, connection
-from .error import FORBIDDEN, ClusterError
+from .error import CONTINUED, FORBIDDEN, GONE, ClusterError
 from .records import CONFIG_MAP, NODE, ConfigMap, NodeObject
 
 T = TypeVar("T")
@@ -37,6 +37,9 @@ FIRST_PATIENCE_S = 3.0
 """The same for a server that has never answered: the address may be wrong."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 8.0
 NODES = "/api/v1/nodes"
+PIECE = 500
+"""How many objects of a list an answer has at most, as for kubectl. Source: k8s.io/kubectl v0.37.0
+pkg/cmd/util/helpers.go (DefaultChunkSize), k8s.io/client-go v0.37.1 tools/pager/pager.go (defaultPageSize)."""
 _PATCH_TYPES = {
     "merge": "application/merge-patch+json",
     "strategic": "application/strategic-merge-patch+json",
@@ -228,10 +231,30 @@ class Cluster:
 
     def _list(self, path: str) -> Object | None:
         for _time in range(2):
-            found = self._request("GET", path, missing=True)
+            found = self._list_in_pieces(path)
             if found is None or found.get("items"):
                 break
         return found
+
+    def _list_in_pieces(self, path: str) -> Object | None:
+        """All pieces are of the time of the first one. A list that can be continued no more is read anew in one piece,
+        as client-go does: v0.37.1 tools/pager/pager.go, ListPager with FullListIfExpired."""
+        begins = f"{path}{'&' if '?' in path else '?'}limit={PIECE}"
+        found = piece = self._request("GET", begins, missing=True)
+        items = list((piece or {}).get("items") or ())
+        seen: set[str] = set()
+        while piece is not None and (token := str((piece.get("metadata") or {}).get("continue") or "")):
+            if token in seen:
+                raise ClusterError(f"GET {self.server}{path}: the list does not end: the API continues it in a circle.")
+            seen.add(token)
+            try:
+                piece = self._request("GET", f"{begins}{CONTINUED}{quote(token, safe='')}")
+            except ClusterError as error:
+                if error.status != GONE:
+                    raise
+                return self._request("GET", path, missing=True)
+            items += (piece or {}).get("items") or ()
+        return None if found is None else {**found, "items": items}
 
     def text(self, path: str) -> str:
         """The answer to GET `path` if it is text, such as a pod's log. ClusterError."""

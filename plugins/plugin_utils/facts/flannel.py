@@ -100,6 +100,16 @@ Source: flannel v0.22 main.go, net-config-path."""
 NO_OVERLAY_BUILDS: dict[int, str] = {17134: "Windows Server, version 1803"}
 """Builds on which services have no working addresses with win-overlay. Source: kubernetes/enhancements, KEP 116."""
 
+DEFAULT_PORT = 8472
+"""Of vxlan on Linux, where net-conf.json has no Port. Source: flannel Documentation/backends.md, VXLAN."""
+K3S, K3S_ARGS, K3S_CONF = "+k3s", "k3s.io/node-args", "--flannel-conf"
+"""How the version of a kubelet of k3s ends; the annotation with its command line, its configuration file included, as
+a JSON list; and the option that names a net-conf.json. Without it k3s writes one with VNI 1 and no Port. rke2's flannel
+is a chart with a ConfigMap, in which VNI 4096 and Port 4789 stand.
+
+Source: k3s-io/k3s 0ba4732c pkg/nodeconfig/nodeconfig.go (getNodeArgs), 638b0c47 pkg/agent/flannel/setup_linux.go;
+rancher/rke2-charts 0161342c packages/rke2-flannel/generated-changes/patch/values.yaml.patch."""
+
 CONFIG_MAPS: tuple[tuple[str, str], ...] = (("kube-flannel", "kube-flannel-cfg"), ("kube-system", "kube-flannel-cfg"))
 """Where flannel's manifest keeps net-conf.json, older ones in kube-system.
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tests.lab.cluster import custom, discovery
 from tests.lab.cluster.access import Ask, User, allowed, encoded, forbidden, user_of
 from tests.lab.cluster.kinds import BY_NAME, BY_PATH, SUBRESOURCES, Kind
 from tests.lab.cluster.pki import Authority, BadCertificateError, identity_of_request
-from tests.lab.cluster.store import ApiError, Object, Store, merged, strategic
+from tests.lab.cluster.store import ApiError, Object, Row, Store, copied, merged, strategic
 from tests.lab.cluster.websocket import Channels
 
 _RESOURCE = re.compile(
@@ -30,6 +31,14 @@ _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete
 
 
 _RBAC = "rbac.authorization.k8s.io"
+COMPACTED = timedelta(minutes=5)
+"""After that etcd has forgotten how it was. Source: kubernetes kube-apiserver --etcd-compaction-interval."""
+_EXPIRED = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
+    "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
+    "Continuing with the provided token results in an inconsistent list - objects that were created, modified, or "
+    "deleted between the time the first chunk was returned and now may show up in the list."
+)
 
 
 @dataclass(frozen=True)
@@ -123,6 +132,8 @@ class Api:
         """How many requests with a new bootstrap token are answered with 401, as the authenticator asks a cache of
         Secrets (kubernetes plugin/pkg/auth/authenticator/token/bootstrap/bootstrap.go). None: all of them."""
         self._presented: Counter[str] = Counter()
+        self._lists: dict[tuple[str, str], tuple[datetime, Sequence[Row]]] = {}
+        """Lists that were begun, by kind and resourceVersion: when, and what there was."""
         self.outage: str = ""
         """A sentence: every request is answered with 503 and this."""
         self.evicted: Callable[[Object], None] = lambda pod: None
@@ -256,14 +267,42 @@ class Api:
     def _list(self, request: Request, kind: Kind, namespace: str) -> Object:
         if request.query.get("watch") in {"1", "true"}:
             raise ApiError(501, "NotImplemented", "the lab's API server (simulated) has no watches: list again")
-        items = [
-            item
-            for item in self.store.list(kind, namespace)
-            if _labels_fit(item, request.query.get("labelSelector", ""))
-            and _fields_fit(item, request.query.get("fieldSelector", ""))
-        ]
-        metadata = {"resourceVersion": self.store.version}
+        labels, fields = request.query.get("labelSelector", ""), request.query.get("fieldSelector", "")
+        rows, version, limit = self._rows(request, kind, namespace)
+        fitting = [row for row in rows if _labels_fit(row[1], labels) and _fields_fit(row[1], fields)]
+        metadata: Object = {"resourceVersion": version}
+        if 0 < limit < len(fitting):
+            fitting, left = fitting[:limit], len(fitting) - limit
+            start = f"/{_place(fitting[-1][0], namespace)}\0"
+            metadata["continue"] = _token(version, start)
+            if "continue" not in request.query:
+                kept = {key: found for key, found in self._lists.items() if self.now() - found[0] <= COMPACTED}
+                self._lists = kept | {(kind.key, version): (self.now(), self.store.rows(kind))}
+            metadata |= {} if labels or fields else {"remainingItemCount": left}
+        items = [copied(item) for _key, item in fitting]
         return {"kind": f"{kind.name}List", "apiVersion": kind.api_version, "metadata": metadata, "items": items}
+
+    def _rows(self, request: Request, kind: Kind, namespace: str) -> tuple[Sequence[Row], str, int]:
+        """What the list is of: all, or what is left of one that was begun, as it was then; its resourceVersion; and how
+        many are wanted. tests/real/test_lists.py asks a real server the same. Source: k8s.io/apiserver v0.37.2
+        pkg/storage/continue.go, pkg/storage/interfaces.go, pkg/storage/etcd3/store.go and errors.go."""
+        given = request.query.get("limit", "") or "0"
+        if not re.fullmatch(r"-?\d+", given):
+            raise ApiError(400, "BadRequest", f'strconv.ParseInt: parsing "{given}": invalid syntax')
+        limit, token = int(given), request.query.get("continue", "")
+        if not token:
+            return self.store.rows(kind, namespace), self.store.version, limit
+        if request.query.get("resourceVersion", "") not in {"", "0"}:
+            raise ApiError(400, "BadRequest", "specifying resource version is not allowed when using continue")
+        version, start = _decode(token)
+        shown = self.store.version if version == -1 else str(version)
+        rows = self.store.rows(kind)
+        if shown != self.store.version:
+            began, rows = self._lists.get((kind.key, shown), (datetime.min.replace(tzinfo=UTC), ()))
+            if self.now() - began > COMPACTED:
+                raise ApiError(410, "Expired", _EXPIRED, metadata={"continue": _token(-1, start)})
+        rows = [row for row in rows if not namespace or row[0][0] == namespace]
+        return [row for row in rows if _place(row[0], namespace) >= start], shown, limit
 
     def _change(self, request: Request, target: Target) -> Object:
         kind, namespace, name = target.kind, target.namespace, target.name
@@ -478,6 +517,30 @@ def _body(request: Request) -> Object:
     if not isinstance(found, dict):
         raise ApiError(400, "BadRequest", "the object provided is unrecognized: it is no JSON object")
     return found
+
+
+def _place(key: tuple[str, str], namespace: str) -> str:
+    """Of an object in its collection, as etcd sorts them."""
+    return key[1] if namespace or not key[0] else "/".join(key)
+
+
+def _token(version: str | int, start: str) -> str:
+    said = json.dumps({"v": "meta.k8s.io/v1", "rv": int(version), "start": start}, separators=(",", ":"))
+    return base64.urlsafe_b64encode(said.encode()).decode().rstrip("=")
+
+
+def _decode(token: str) -> tuple[int, str]:
+    wrong = "invalid continue token: continue key is not valid"
+    try:
+        said = json.loads(base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True))
+    except ValueError as error:
+        raise ApiError(400, "BadRequest", f"{wrong}: {error}") from error
+    if said.get("v") != "meta.k8s.io/v1":
+        raise ApiError(400, "BadRequest", f"{wrong}: server does not recognize this encoded version {said.get('v')}")
+    if not said.get("rv") or not said.get("start"):
+        what = "encoded start key empty" if said.get("rv") else "incorrect encoded start resourceVersion"
+        raise ApiError(400, "BadRequest", f"{wrong}: {what} (version meta.k8s.io/v1)")
+    return said["rv"], said["start"].lstrip("/")
 
 
 def _labels_fit(item: Object, selector: str) -> bool:

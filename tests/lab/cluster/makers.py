@@ -24,6 +24,8 @@ class Maker:
     verifies: bool = False
     approves: bool = False
     flannel_map: bool = True
+    suffix: str = ""
+    """Of the versions that its nodes tell."""
     network: str = "flannel"
     bindings: tuple[Binding, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
@@ -48,8 +50,8 @@ _K3S: dict[str, Any] = {
 ALL = {
     "kubeadm": Maker(),
     "kubespray": Maker(network=str(kubespray.NETWORK_PLUGIN.value), settings=dict(kubespray.SETTINGS)),
-    "k3s": Maker(kubeadm=False, two_cas=True, verifies=True, flannel_map=False, settings=_K3S),
-    "rke2": Maker(kubeadm=False, two_cas=True, verifies=True, settings=_K3S),
+    "k3s": Maker(kubeadm=False, two_cas=True, verifies=True, flannel_map=False, suffix="+k3s1", settings=_K3S),
+    "rke2": Maker(kubeadm=False, two_cas=True, verifies=True, suffix="+rke2r1", settings=_K3S),
     "k0s": Maker(
         kubeadm=False,
         verifies=True,

@@ -373,6 +373,8 @@ def _workloads(store: Store, settings: Settings, port: int) -> None:
 def control_plane(settings: Settings) -> Object:
     data = "null" if settings.backend == "host-gw" else f'{{"VNI":{settings.vni},"VtepMAC":"0e:2a:0a:f4:00:00"}}'
     network = settings.pod_network.partition("/")[0]
+    # Its own flannel has VNI 1; another needs a file. k3s-io/k3s 0ba4732c pkg/nodeconfig/nodeconfig.go, getNodeArgs.
+    k3s = ["server", *(("--flannel-conf", "/etc/rancher/k3s/flannel.json") if settings.vni != 1 else ())]
     return {
         "metadata": {
             "name": settings.name,
@@ -389,6 +391,7 @@ def control_plane(settings: Settings) -> Object:
                 "flannel.alpha.coreos.com/backend-type": settings.backend,
                 "flannel.alpha.coreos.com/kube-subnet-manager": "true",
                 "flannel.alpha.coreos.com/public-ip": settings.address,
+                **({"k3s.io/node-args": json.dumps(k3s)} if settings.maker == "k3s" else {}),
             },
         },
         "spec": {
@@ -402,8 +405,8 @@ def control_plane(settings: Settings) -> Object:
             ],
             "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
             "nodeInfo": {
-                "kubeletVersion": f"v{settings.version}",
-                "kubeProxyVersion": f"v{settings.version}",
+                "kubeletVersion": f"v{settings.version}{makers.ALL[settings.maker].suffix}",
+                "kubeProxyVersion": f"v{settings.version}{makers.ALL[settings.maker].suffix}",
                 "operatingSystem": "linux",
                 "architecture": "amd64",
                 "osImage": "simulated Linux",

@@ -23,15 +23,18 @@ _MERGE_KEYS = {
 class ApiError(Exception):
     """An answer that is no success: status, reason and a sentence, as in a Status object."""
 
-    def __init__(self, status: int, reason: str, message: str, causes: Sequence[Object] = ()) -> None:
+    def __init__(
+        self, status: int, reason: str, message: str, causes: Sequence[Object] = (), metadata: Object | None = None
+    ) -> None:
         self.status, self.reason, self.message, self.causes = status, reason, message, list(causes)
+        self.metadata: Object = metadata or {}
         super().__init__(f"{status} {reason}: {message}")
 
     def body(self) -> Object:
         return {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self.metadata,
             "status": "Failure",
             "message": self.message,
             "reason": self.reason,
@@ -45,6 +48,8 @@ def shown(kind: Kind) -> str:
     return f"{kind.plural}.{kind.group}" if kind.group else kind.plural
 
 
+Row = tuple[tuple[str, str], Object]
+"""(namespace, name) and the object."""
 T = TypeVar("T")
 
 
@@ -95,6 +100,11 @@ class Store:
         """All of a kind, or those of one namespace, by namespace and name."""
         held = self._objects.get(kind.key, {})
         return [copied(held[key]) for key in sorted(held) if not namespace or key[0] == namespace]
+
+    def rows(self, kind: Kind, namespace: str = "") -> Sequence[Row]:
+        """As `list`, with the keys, and no copies: for reading alone. An object that changes becomes another one."""
+        held = self._objects.get(kind.key, {})
+        return [(key, held[key]) for key in sorted(held) if not namespace or key[0] == namespace]
 
     # -- writing -------------------------------------------------------------------------------------------------
 

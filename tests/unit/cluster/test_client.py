@@ -206,7 +206,10 @@ def test_version_is_without_a_vendors_suffix(api: Api, cluster: Cluster, said: s
 
 
 def test_daemon_sets_and_config_maps(api: Api, cluster: Cluster) -> None:
-    api.answers["GET", "/apis/apps/v1/daemonsets"] = (200, {"items": [{"metadata": {"name": "kube-flannel-ds"}}]})
+    api.answers["GET", "/apis/apps/v1/daemonsets?limit=500"] = (
+        200,
+        {"items": [{"metadata": {"name": "kube-flannel-ds"}}]},
+    )
     api.answers["GET", "/api/v1/namespaces/kube-system/configmaps/kube-proxy"] = (200, {"data": {"a": "b"}})
     assert cluster.daemon_sets() == [{"metadata": {"name": "kube-flannel-ds"}}]
     assert cluster.config_map("kube-system", "kube-proxy") == ConfigMap({"a": "b"})

@@ -162,7 +162,7 @@ def test_nodes_are_read_from_one_list(tmp_path: Path) -> None:
         found = cluster.node(name)
         assert (found or {}).get("metadata") == ({"name": name} if name != "absent" else None)
         assert "images" not in ((found or {}).get("status") or {})
-    assert sent == ["/api/v1/nodes"]
+    assert sent == ["/api/v1/nodes?limit=500"]
 
 
 def test_one_node_is_found_without_reading_the_others(tmp_path: Path) -> None:

@@ -76,4 +76,4 @@ def test_only_what_is_the_same_for_all_nodes_is_shared_by_a_task_that_changes_th
         node = Asks(Controller(), name, shared=tmp_path, task="1", plans=plans)
         cluster = node.cluster(access, shared=shared)
         assert cluster is not None and [each["metadata"]["name"] for each in cluster.nodes()] == ["cp1"]
-    assert calls == ["/api/v1/nodes"] * asked
+    assert calls == ["/api/v1/nodes?limit=500"] * asked

@@ -367,10 +367,42 @@ def linux(name: str, kind: str | None, data: str = "null", system: str = "linux"
 def test_without_a_config_map_the_nodes_tell_the_backend(
     nodes: list[dict[str, Any]], mode: str, sentences: list[str]
 ) -> None:
-    """As with k3s and rke2, whose flannel has none."""
+    """As with k3s, whose flannel has no ConfigMap."""
     found = flannel_conf.node_problems(nodes, mode)
     assert len(found) == len(sentences)
     assert all(part in sentence for part, sentence in zip(sentences, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("args", "version", "mode", "said"),
+    [
+        (
+            '["server","--flannel-conf","/etc/k3s/f.json"]',
+            "v1.37.1+k3s1",
+            "overlay",
+            "Node n runs v1.37.1+k3s1, whose flannel tells its VNI, and nothing in the cluster its port. Windows nodes "
+            'need 4789: where /etc/k3s/f.json (--flannel-conf) on each Linux node has no "Port": 4789, it is 8472',
+        ),
+        ("[", "v1.37.1+k3s1", "overlay", "where its net-conf.json on each Linux node has no"),
+        ('{"a": 1}', "v1.37.1+k3s1", "overlay", "where its net-conf.json on each Linux node has no"),
+        ('["server","--flannel-conf"]', "v1.37.1+k3s1", "overlay", "where its net-conf.json on each Linux node has no"),
+        ('["server"]', "v1.37.1", "overlay", "Node n: its flannel tells its VNI, and nothing in the cluster its port."),
+        ('["server"]', "v1.37.1+k3s1", "l2bridge", ""),
+    ],
+)
+def test_a_port_that_nothing_in_the_cluster_tells_is_named_with_the_file_that_has_it(
+    args: str, version: str, mode: str, said: str
+) -> None:
+    notes = {
+        "flannel.alpha.coreos.com/backend-type": "vxlan",
+        "flannel.alpha.coreos.com/backend-data": '{"VNI": 4096}',
+        "k3s.io/node-args": args,
+    }
+    linux = {"name": "n", "labels": {"kubernetes.io/os": "linux"}, "annotations": notes}
+    nodes = [{"metadata": linux, "status": {"nodeInfo": {"kubeletVersion": version}}}]
+    found = flannel_conf.unseen_port(nodes, mode)
+    assert said in found and bool(said) == bool(found)
+    assert flannel_conf.unseen_port([], mode) == ""
 
 
 @pytest.mark.parametrize(

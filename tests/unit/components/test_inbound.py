@@ -19,7 +19,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resource import Refused
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.resources.firewall_rule import FirewallRule
 
-from tests.unit.cluster.fake import as_api
+from tests.unit.cluster.fake import as_api, without_limit
 
 from .nodes import lines, wanted_node
 
@@ -168,7 +168,7 @@ def cluster(status: int = 200) -> Cluster:
     }
 
     def send(method: str, path: str, body: object, content_type: str) -> tuple[int, bytes]:
-        return status, as_api(method, path, status, json.loads(answers[path]))
+        return status, as_api(method, path, status, json.loads(answers[without_limit(path)]))
 
     return Cluster(lambda: Connection("https://c", b"", send))
 

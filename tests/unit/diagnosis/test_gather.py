@@ -21,7 +21,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.engine.reading import
 from ansible_collections.winkube.node.plugins.plugin_utils.engine.secret import Secret
 
 from tests.unit.answers import answered
-from tests.unit.cluster.fake import as_api
+from tests.unit.cluster.fake import as_api, without_limit
 from tests.unit.components.nodes import LAYOUT, wanted_node
 
 from .nodes import ADDRESS, healthy, log, pod, service
@@ -33,7 +33,7 @@ def api(answers: Answers, execs: Mapping[str, tuple[int, str]] | None = None) ->
     """A cluster that answers these paths, and these programs in pods with (exit code, output)."""
 
     def send(method: str, path: str, body: Mapping[str, Any] | None, content_type: str) -> tuple[int, bytes]:
-        status, answer = answers.get(path, (404, {}))
+        status, answer = answers.get(without_limit(path), (404, {}))
         return status, as_api(method, path, status, answer)
 
     def listen(path: str, timeout_s: float) -> Iterator[bytes]:

@@ -50,6 +50,8 @@ def build_resources(given: Given[FlannelOptions]) -> Resources:
     unvouched = list_refusals(lambda: source_of(given, flannel.PROGRAM, options.version))
     if problems := (*flannel.range_problems(options, address), *found, *unvouched):
         raise Refused(*problems)
+    if answers is not None and answers.config_map is None and reading.service(layout.flanneld_service) is None:
+        given.warn(filter(None, [flannel_conf.unseen_port(answers.nodes, options.network_mode)]))
     flannel.prerequisites(layout, reading)
     network = flannel_conf.network_name(options.network_mode, options.network_name)
     server = flannel.api_server_of(options, answers.server if answers else "")

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from ...cluster.records import NET_CONF, VNI_NOTE, Backend, ConfigMap, NetConf
 from ...engine.gate import Unexpected
+from ...engine.printable import make_sentence
 from ...engine.resource import Refused
 from ...facts import flannel as facts
 from ...facts.node_labels import OS_LABEL
@@ -74,7 +76,7 @@ def cluster_net_conf(config_map: ConfigMap, where: str) -> NetConf:
 def _vxlan_problems(backend: Backend, where: str, vnis: Container[int]) -> Iterator[str]:
     for key, given, fits, needed, linux in (
         ("VNI", backend.vni, backend.vni in vnis, facts.VNI, "1 (its default)"),
-        ("Port", backend.port, backend.port == facts.PORT, facts.PORT, "8472 (its default)"),
+        ("Port", backend.port, backend.port == facts.PORT, facts.PORT, f"{facts.DEFAULT_PORT} (its default)"),
     ):
         if not fits:
             yield (
@@ -94,16 +96,11 @@ def windows_problems(backend: Backend, where: str) -> tuple[str, ...]:
 
 def node_problems(nodes: Iterable[Mapping[str, Any]], mode: str) -> tuple[str, ...]:
     """Where what flannel notes on Linux Nodes does not fit this node: backend and VNI, not the port. One sentence for
-    each value, with the first Node that has it. This is all that k3s and rke2 show of their flannel."""
+    each value, with the first Node that has it. This is all that k3s shows of its flannel."""
     wanted = facts.BACKENDS[mode]
     said: dict[str | int, str] = {}
-    for node in nodes:
-        metadata = node.get("metadata") or {}
-        notes = metadata.get("annotations") or {}
-        if (metadata.get("labels") or {}).get(OS_LABEL) != "linux" or BACKEND_TYPE not in notes:
-            continue
-        kind, vni = str(notes[BACKEND_TYPE]), _read_vni(str(notes.get(BACKEND_DATA) or ""))
-        where = f"Node {metadata.get('name')}"
+    for each in _with_flannel(nodes):
+        kind, vni, where = each.backend, each.vni, f"Node {each.name}"
         if kind.casefold() != wanted.type:
             said.setdefault(
                 kind, f"{where}: its flannel uses the backend {kind}, winkube_network_mode {mode} needs {wanted.type}."
@@ -115,6 +112,60 @@ def node_problems(nodes: Iterable[Mapping[str, Any]], mode: str) -> tuple[str, .
                 f"configures flannel (net-conf.json; with k3s --flannel-conf), with Port {facts.PORT}.",
             )
     return tuple(said.values())
+
+
+def unseen_port(nodes: Iterable[Mapping[str, Any]], mode: str) -> str:
+    """What has to be looked at by hand: nothing in the cluster tells the port of a flannel without a ConfigMap. Empty
+    where no Linux Node has one that fits as far as it is seen."""
+    fitting = [each for each in _with_flannel(nodes) if each.backend.casefold() == facts.BACKENDS[mode].type]
+    if mode != "overlay" or not fitting:
+        return ""
+    first = next((each for each in fitting if each.conf), fitting[0])
+    runs = f" runs {first.version}, whose flannel" if first.version else ": its flannel"
+    file = f"{first.conf} ({facts.K3S_CONF})" if first.conf else "its net-conf.json"
+    return (
+        f"Node {first.name}{runs} tells its VNI, and nothing in the cluster its port. Windows nodes need {facts.PORT}: "
+        f'where {file} on each Linux node has no "Port": {facts.PORT}, it is {facts.DEFAULT_PORT}, and packets between '
+        "Linux and Windows pods are lost. ip -d link show type vxlan tells it there (dstport)."
+    )
+
+
+class _Flannel(NamedTuple):
+    """What a Linux Node tells of its flannel. `version`: its kubelet's, where that is k3s', and `conf` the file that is
+    k3s' net-conf.json; both empty elsewhere."""
+
+    name: str
+    backend: str
+    vni: int | None
+    version: str
+    conf: str
+
+
+def _with_flannel(nodes: Iterable[Mapping[str, Any]]) -> Iterator[_Flannel]:
+    for node in nodes:
+        metadata = node.get("metadata") or {}
+        notes = metadata.get("annotations") or {}
+        if (metadata.get("labels") or {}).get(OS_LABEL) != "linux" or BACKEND_TYPE not in notes:
+            continue
+        version = str(((node.get("status") or {}).get("nodeInfo") or {}).get("kubeletVersion") or "")
+        k3s = facts.K3S in version
+        yield _Flannel(
+            str(metadata.get("name")),
+            str(notes[BACKEND_TYPE]),
+            _read_vni(str(notes.get(BACKEND_DATA) or "")),
+            version if k3s else "",
+            _read_conf(str(notes.get(facts.K3S_ARGS) or "")) if k3s else "",
+        )
+
+
+def _read_conf(text: str) -> str:
+    """The file in k3s' command line; empty where there is none, or it cannot be read."""
+    try:
+        line = load_json(text)
+    except ForeignError:
+        return ""
+    words = [str(each) for each in line] if isinstance(line, list) else []
+    return make_sentence(next((value for word, value in pairwise(words) if word == facts.K3S_CONF), ""))
 
 
 def _read_vni(text: str) -> int | None:
