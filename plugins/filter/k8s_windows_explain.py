@@ -49,8 +49,7 @@ _value:
 def k8s_windows_explain(files: list[str] | str, text: str = "") -> list[str]:
     """The sentences; AnsibleFilterError for a file that cannot be read."""
     # Here, not above: Ansible loads every filter of the collection when a playbook names one.
-    from ..plugin_utils.diagnosis.explain import explain
-    from ..plugin_utils.diagnosis.explain_cli import Given, read_all
+    from ..plugin_utils.diagnosis.explain_cli import Given, explain_given, read_all
 
     names = [files] if isinstance(files, str) else files
     given = Given()
@@ -60,7 +59,7 @@ def k8s_windows_explain(files: list[str] | str, text: str = "") -> list[str]:
         read_all([str(each) for each in names], given)
     if given.refused and not given.texts:
         raise AnsibleFilterError(" ".join(given.refused))
-    return [*given.refused, *explain(given.texts).lines]
+    return [*given.refused, *explain_given(given).lines]
 
 
 class FilterModule:

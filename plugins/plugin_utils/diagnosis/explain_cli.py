@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..engine.local_path import expand_home
@@ -20,7 +20,7 @@ from ..engine.printable import escape
 from ..foreign.encoding import decode_anyhow
 from ..foreign.files import MOST_BYTES, ForeignError, is_zip, read_end, read_input, read_members
 from ..redaction.redact import redact
-from .explain import explain
+from .explain import Explained, explain
 
 MOST = 16 << 20
 """Bytes at the end of a file that are looked at."""
@@ -58,9 +58,15 @@ def main(arguments: list[str]) -> int:
         print(f"winkube-explain: {sentence}", file=sys.stderr)
     if not given.texts:
         return 2
-    answer = explain(given.texts)
+    answer = explain_given(given)
     print(*map(escape, answer.lines), sep="\n")
     return int(answer.worth)
+
+
+def explain_given(given: Given) -> Explained:
+    """What the texts mean. A secret that Docker or CRI had cut stands whole in a sentence, and goes from there."""
+    answer = explain(given.texts)
+    return replace(answer, lines=tuple(redact(each)[0] for each in answer.lines))
 
 
 def run() -> int:

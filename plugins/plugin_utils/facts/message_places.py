@@ -259,7 +259,7 @@ _DOING: tuple[tuple[str, str, str], ...] = (
         CONTAINER,
     ),
     (r"hcs(?:shim)?::\w+(?:::\w+)?", "containerd", HCS),
-    (r"failed to (?:start|connect to|shutdown|delete) shim\b|cleaning up after shim", "containerd", SHIM),
+    (r"failed to (?:start|connect to|shutdown|delete) shim\b", "containerd", SHIM),
     (
         r"StartContainer|failed to start containerd task|failed to create containerd task|CreateContainer|shim task|"
         r"failed to create container: |failed to generate (?:container \S+ )?spec",

@@ -143,10 +143,8 @@ _CRASHED: Reasons = (
     r"-1073741571|"
     r"0xc0000374|3221226356|-1073740940|0xc000001d|3221225501|-1073741795|0xe0434352|3762504530|-532462766)(?!\w)",
 )
-_SHIM: Reasons = (
-    r"ttrpc: closed|shim (?:disconnected|died|exited|not running)|"
-    r"shim task .{0,40}(?:closed|gone)",
-)
+_SHIM: Reasons = (r"ttrpc: closed|shim (?:died|exited|not running)|shim task .{0,40}(?:closed|gone)",)
+"""That a shim disconnected is said of each container that ends (containerd/containerd#11815)."""
 
 FAMILIES: tuple[Message | Rule, ...] = (
     # What etcd says is the reason, whatever wraps it

@@ -101,7 +101,7 @@ MESSAGES: tuple[Message | Rule, ...] = (
     ),
     Message(
         "container.shim",
-        r"cleaning up after shim|failed to (?:start|connect to|shutdown|delete) shim\b",
+        r"failed to (?:start|connect to|shutdown|delete) shim\b",
         "containerd/containerd core/runtime/v2",
     ),
     Message("flannel.etcd", "Couldn't fetch network config", "flannel-io/flannel pkg/subnet/etcd"),

@@ -22,7 +22,8 @@ from ..facts.codes import meaning, names, of_hcs
 from ..facts.message_places import CODES, GROUPS, OBJECTS, OPERATIONS, OTHERWISE, SPEAKERS, SPOKEN
 from ..facts.windows_codes import TEXTS
 from ..foreign.values import load_json
-from .records import plain
+from .carried import DATE, LEVEL, LEVELS
+from .records import AGE, plain
 from .scan import Scanner
 
 _KLOG = re.compile(r"^([IWEFN])\d{4} \d\d:\d\d:\d\d(?:\.\d+)?\s+\d+ ([\w./-]+\.go): ?\d+\] ?(.*)$", re.S)
@@ -33,6 +34,22 @@ _EVENT = re.compile(
     r"([a-z][\w.-]*)(?:, \S+)?\s+(.*)$",
     re.S,
 )
+_ROW = re.compile(
+    rf"^(?:[\w-]+\s+)?(?:{AGE}|<unknown>)\s+(Normal|Warning)\s+(\w+)\s+([a-z]+/[\w.:-]+)\s+(.*)$",
+    re.S,
+)
+"""An event in the table of `kubectl get events`."""
+_WINDOWS_ROW = re.compile(
+    rf"^(?:\"?\d+[\",\s]+)?(?:{DATE}|\d{{4}}-\d\d-\d\d[T ]\S+|[A-Z][a-z]{{2}} +\d{{1,2}} \d\d:\d\d)[\",;\s]+"
+    rf"(?:\d+\s+)?({LEVEL})\b[\",;\s]+(.*)$",
+    re.S,
+)
+"""An event of Windows: Get-WinEvent's and Get-EventLog's table, or a line of their CSV."""
+_WINDOWS_EXPORT = re.compile(rf"^\"?({LEVEL})[\",;\s]{{1,3}}{DATE}[\",;\s]{{1,3}}(.*)$", re.S)
+"""The same, as the Event Viewer exports it."""
+_WINDOWS_PLAIN = re.compile(rf"^{DATE}\s+(.*)$", re.S)
+_SERVICE = re.compile(r"\bThe ([\w-]+) service\b|^([\w.-]+)\s{2,}\d+\s")
+"""Of which service the service manager speaks, or the source in Get-EventLog's table."""
 _POWERSHELL = re.compile(r"\+ CategoryInfo\s*:.*?\+ FullyQualifiedErrorId\s*:\s*(.+?)(?:,([\w-]+))?\s*$", re.S)
 _CALICO = re.compile(r"^\d{4}-\d\d-\d\d [\d:.]+ \[(\w+)\]\[\d+\] (\S+) \d+: (.*)$", re.S)
 _JOURNAL = re.compile(r"^(?:\w{3} +\d+ [\d:]+ \S+ )?([a-z][\w-]*)(?:\.exe)?\[\d+\]: (.*)$", re.S)
@@ -42,9 +59,10 @@ _ERROR = re.compile(r"^(?:[Ee]rror|[Ff]atal|ERRO|FATA|\w*(?:Exception|Error)): ?
 _FAILURE = re.compile(
     r"\b(?:could not|cannot|can't|couldn't|unable to|fail(?:s|ed|ure)?|errors?|invalid|unsupported|"
     r"not (?:found|supported|a|allowed|registered|valid|exist)|timeout|timed out|denied|refused|forbidden|missing|"
-    r"panicked|unexpected|expected|required|unknown|no such|did not|conflict)\b",
+    r"panicked|unexpected|expected|required|unknown|no such|did not|conflict)\b(?!=)",
     re.IGNORECASE,
 )
+"""What has a value, as in timeout=1s, is a setting."""
 _PANIC = re.compile(r"^panic: |Observed a panic|^fatal error: |goroutine \d+ \[running\]|runtime\.gopanic")
 _WITH_ERROR = re.compile(
     r'"?(.*?)"? err="?(.+?)"?(?: (?:pod|podUID|containerName|node|volume\w*|sandboxID|image)=.*)?$', re.S
@@ -73,6 +91,10 @@ _FAILS = re.compile(
     re.IGNORECASE,
 )
 _STAMP = re.compile(r"\W?\d{4}[-/]\d\d[-/]\d\d[T ]|\d{1,2}/\d{1,2}/\d{4} ")
+_NONE = {"<nil>", "nil"}
+"""As Go prints an error that there was not."""
+_GOES_ON = re.compile(r"\b(?:ignoring|skipping|continuing|proceeding|recreating)(?: \w+)?[.\")]*$", re.IGNORECASE)
+"""So a record ends whose program goes on without what it misses."""
 _LEVELS = {
     "I": "info",
     "W": "warning",
@@ -180,13 +202,30 @@ class Line:
 
     @property
     def known(self) -> bool:
-        """Whether it says where, or a code, or that something failed. What has neither a form of a log nor a word of a
-        failure is prose, whatever it speaks of."""
-        failed = self.level in {"error", "fatal"} or (self.level in _WARNS and _FAILURE.search(self.message))
-        if self.innermost.kind or failed:
+        """Whether it has a code, its program says that it failed, or it has a word of a failure at a known place. What
+        has none of these is prose or progress, whatever it speaks of."""
+        if self.innermost.kind:
             return True
-        prose = self.form == "text" and not _STAMP.match(self.raw) and not _FAILS.search(self.raw)
-        return not prose and bool(self.operation or self.object)
+        if self._goes_on:
+            return False
+        # An event of Kubernetes is normal or a warning
+        if self.level in {"error", "fatal"} or (self.form == "event" and self.level in _WARNS):
+            return True
+        words = _FAILURE if self.level in _WARNS else _FAILS
+        return words.search(self.raw) is not None and bool(self.operation or self.object)
+
+    @property
+    def asked(self) -> bool:
+        """Whether it says something to a person who pastes it alone: a warning does, and whatever a log says at a known
+        place."""
+        if self.known or self._goes_on:
+            return self.known
+        logged = self.form != "text" or _STAMP.match(self.raw) is not None
+        return self.level in _WARNS or (logged and bool(self.operation or self.object))
+
+    @property
+    def _goes_on(self) -> bool:
+        return self.innermost.text in _NONE or _GOES_ON.search(self.raw) is not None
 
 
 @cache
@@ -237,6 +276,12 @@ def _form(said: str) -> tuple[str, str, str, str]:
     if found := _EVENT.match(said):
         level = "info" if found[1] == "Normal" else "warning"
         return "event", found[3].removeprefix("default-"), level, found[4]
+    if found := _ROW.match(said):
+        return "event", "", "info" if found[1] == "Normal" else "warning", found[4]
+    if found := _WINDOWS_ROW.match(said) or _WINDOWS_EXPORT.match(said):
+        return "windows", _service(found[2]), LEVELS[found[1]], found[2]
+    if found := _WINDOWS_PLAIN.match(said):
+        return "windows", _service(found[1]), "error" if _FAILURE.search(said) else "", found[1]
     if found := _POWERSHELL.search(said):
         message = said[: found.start()].partition(" At ")[0].rstrip()
         return "powershell", "", "error", f"{message}: {found[1].strip()}"
@@ -272,6 +317,11 @@ def _with_error(text: str) -> str:
 def _speaker(said: str) -> str:
     found = _FILE.search(said[:300])
     return SPEAKERS.get(found[1], "") if found else ""
+
+
+def _service(said: str) -> str:
+    found = _SERVICE.search(said)
+    return found[1] or found[2] if found else _find_program(said)
 
 
 def _find_program(said: str) -> str:

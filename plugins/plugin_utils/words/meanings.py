@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..facts.ambiguous import Ambiguous
@@ -13,9 +13,9 @@ from .cause import Cause
 from .causes import CAUSES
 from .line import parse
 from .mended import CRASH, describe_fixes, find_fixes
-from .messages import PLACES, Told, explain_text
+from .messages import PLACES, Told, read_text
 from .places import NO_CAUSE, look_first, look_next, place_sentence
-from .records import Record, records
+from .records import Record
 from .several import row_of, row_of_all, several_of
 from .signs import sign_of, speak_twice
 
@@ -24,8 +24,9 @@ def meanings(message: str, host: str) -> list[dict[str, Any]]:
     """What a pasted message is known for, the most particular first, with what of this collection mends it on a host of
     the inventory; nothing of that without a host. Of a line of which only place or code is known it says that; none for
     one that is not known, or none at all. A list of several causes has the ids of all in `causes`."""
+    read = read_text(message)
     by_finding: dict[str, list[Told]] = {}
-    for each in explain_text(message):
+    for each in read.told:
         by_finding.setdefault(each.finding, []).append(each)
     known = [
         _place_only(told[0].record.text, identity)
@@ -35,7 +36,7 @@ def meanings(message: str, host: str) -> list[dict[str, Any]]:
         else _cause_of(CAUSES[identity], told, message, host)
         for identity, told in by_finding.items()
     ]
-    return known or [_place_only(each.text, NOT_KNOWN) for each in _find_places(message)]
+    return known or [_place_only(each.text, NOT_KNOWN) for each in _find_places(read.others, few=read.size <= _FEW)]
 
 
 def _row_of(told: Sequence[Told], by_finding: Mapping[str, Sequence[Told]]) -> Ambiguous | None:
@@ -90,14 +91,16 @@ def message_lines(message: str) -> list[str]:
 NOT_KNOWN = "not-known"
 """The id of an answer that names the place or the code, and no cause."""
 _MOST = 5
+_FEW = 2
+"""A person who pastes so many records asks about them; more are a log."""
 
 
-def _find_places(message: str) -> tuple[Record, ...]:
+def _find_places(others: Iterable[Record], *, few: bool) -> tuple[Record, ...]:
     """The records of which place or code is known, each place once, but for what is said without a fault."""
     found: dict[str, Record] = {}
-    for each in records(message):
+    for each in others:
         line = parse(each.text)
-        if line.known and not line.informs:
+        if (line.asked if few else line.known) and not line.informs:
             found.setdefault(place_sentence(line), each)
     return tuple(found.values())[:_MOST]
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from ..facts import messages_general, messages_pasted
 from ..facts.ambiguous import Ambiguous
@@ -26,6 +26,7 @@ from ..facts.message import Message, Rule
 from ..facts.message_places import ANY_STREAM
 from ..foreign.windows import cut_line
 from .line import parse
+from .over import OVER, REACHED, Ends, program_of
 from .precedence import KINDS, decide, is_named, kind
 from .records import Record, moment, paragraphs, plain, records
 from .scan import Scanner
@@ -52,28 +53,6 @@ WIDTH = 400
 RECENT = timedelta(minutes=15)
 """What is older by more than this is over. The number is this module's own: kubelet and
 kube-proxy try again within 5 minutes at the latest (kubernetes pkg/kubelet/pod_workers.go, maxBackoff)."""
-
-OVER: Mapping[str, re.Pattern[str]] = {
-    "kubelet": re.compile(r"Successfully registered node|status as it just became ready|event=\"NodeReady\"", re.I),
-    "flanneld": re.compile(r"Wrote subnet file|Running backend|Backend is running", re.I),
-    "containerd": re.compile(r"containerd successfully booted", re.I),
-    "antrea": re.compile(r"Setting up node network|Setting Node MTU", re.I),
-    "rke2": re.compile(r"labels have been set successfully|has been set successfully", re.I),
-    "kube-proxy": re.compile(r"Hns Network loaded|load ?balancer (?:policy )?resource created|Created Hns load", re.I),
-}
-"""After such a line of a program, what it said of its start before is over. Sources: kubernetes pkg/kubelet
-kubelet_node_status.go, kubelet.go; flannel main.go; containerd cmd/containerd/command/main.go; kubernetes
-pkg/proxy/winkernel/proxier.go, hns.go; antrea pkg/agent/agent.go; rancher/rke2#4722."""
-
-REACHED = re.compile(
-    r"Caches (?:are synced|populated)|Successfully registered node|Node controller sync successful|"
-    r"event=\"NodeReady\"|status as it just became ready",
-    re.I,
-)
-"""After such a line of any program it has reached the API server: that it did not before is over. Sources: client-go
-tools/cache/shared_informer.go, reflector.go; flannel pkg/subnet/kube/kube.go."""
-_NOT_REACHED = frozenset(("cluster.unreachable", "cluster.own-address", "cluster.overloaded"))
-"""Any program that has reached it ends these; a fault of a login or a CA only the one with that kubeconfig."""
 
 _ROWS = tuple(each for rows in KINDS for each in rows)
 _ENDS = ([each.pattern for each in OVER.values()], [REACHED.pattern])
@@ -167,30 +146,58 @@ def about(text: str) -> tuple[str, ...]:
 
 
 def explain_text(text: str) -> tuple[Told, ...]:
-    """The same with the records. Each record of a text stands for itself; where none of a paragraph is known, it may
-    be one message that was broken anywhere."""
+    """The same with the records."""
+    return read_text(text).told
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What is known of a text; where that is nothing, its records that are not over. `size`: how many it has."""
+
+    told: tuple[Told, ...]
+    others: tuple[Record, ...]
+    size: int
+
+
+def read_text(text: str) -> Read:
+    """Each record of a text stands for itself; where none of a paragraph is known, it may be one message that was
+    broken anywhere."""
     found = _hear_records(records(text))
+    ends = _ends(found)
     hits = _find_asked(found)
     known_ones = {each.record.number for each in hits if each.message not in PLACES | PASTED}
     alone = [each for each, _heard in found]
     broken = [each for each in paragraphs(alone) if known_ones.isdisjoint(range(each.number, each.last + 1))]
     broken += [replace(each, text=each.tight) for each in alone if each.tight and each.number not in known_ones]
     hits += _find_asked(_hear_records(broken))
-    works, reached = _ends(found) if hits else ({}, {})
-    counted = [each for each in hits if not (_is_over(each, works, reached) or _is_told(each))]
+    counted = [
+        each
+        for each in hits
+        if not (ends.is_over(each.record, each.finding, of_start=_of_start(each.message)) or _is_told(each))
+    ]
     rows = frozenset(each.message for each in counted)
-    said = sorted(counted, key=lambda each: _rank(each, rows))
+    order = {each.number: place for place, each in enumerate(alone)}
+    said = sorted(counted, key=lambda each: (*_rank(each, rows), order[each.record.number]))
     kept = frozenset(_particular(each.message for each in said))
-    return tuple(each for each in said if each.message in kept)
+    told = tuple(each for each in said if each.message in kept)
+    others = () if told else tuple(each for each in alone if not ends.is_place_over(each))
+    return Read(told, others, len(alone))
 
 
-def _rank(one: Told, rows: Collection[Message | Rule]) -> tuple[bool, bool, bool, bool, int, int]:
+def _ends(found: Iterable[tuple[Record, _Heard]]) -> Ends:
+    ends = Ends()
+    for each, heard in sorted(found, key=lambda pair: pair[0].number):
+        ends.hear(each, heard.works, heard.reached)
+    return ends
+
+
+def _rank(one: Told, rows: Collection[Message | Rule]) -> tuple[bool, bool, bool, bool, int]:
     """A cause stands before what follows from it, and before one that its row names; what a healthy node says as well
     while it starts behind what it does not say, and how a command that was run in a container ended behind what a
-    program says by itself; then the kind of the row, and what was said first."""
-    message, record = one.message, one.record
-    late = (is_named(message, rows), message.early, _is_of_exec(record))
-    return message in PLACES, *late, kind(message), record.number
+    program says by itself; then the kind of the row."""
+    message = one.message
+    late = (is_named(message, rows), message.early, _is_of_exec(one.record))
+    return message in PLACES, *late, kind(message)
 
 
 def _is_told(one: Told) -> bool:
@@ -208,35 +215,6 @@ def _hear_records(found: Sequence[Record]) -> list[tuple[Record, _Heard]]:
 
 def _find_asked(found: Iterable[tuple[Record, _Heard]]) -> list[Told]:
     return [Told(heard.asked.finding, heard.asked, each) for each, heard in found if heard.asked is not None]
-
-
-def _ends(found: Iterable[tuple[Record, _Heard]]) -> tuple[dict[str, datetime], dict[str, datetime]]:
-    """When each program said last that it works, and that it has reached the API server. A program that no line names
-    is the empty one."""
-    works: dict[str, datetime] = {}
-    reached: dict[str, datetime] = {}
-    for each, heard in found:
-        if (heard.works or heard.reached) and (written := each.moment) is not None:
-            program = _program(parse(each.text).program)
-            if heard.works:
-                works[heard.works] = works[program] = written
-            if heard.reached:
-                reached[program] = written
-    return works, reached
-
-
-def _is_over(one: Told, works: Mapping[str, datetime], reached: Mapping[str, datetime]) -> bool:
-    """Whether the same program, where the API server was not reached any, says later within a day that it works."""
-    at = one.record.moment
-    if at is None or not (works or reached):
-        return False
-    program = _program(parse(one.record.text).program)
-    ends = [works.get(program)] if _of_start(one.message) else []
-    if one.finding in _NOT_REACHED:
-        ends += reached.values()
-    elif one.finding.startswith("cluster."):
-        ends.append(reached.get(program))
-    return any(end is not None and timedelta() <= end - at <= timedelta(days=1) for end in ends)
 
 
 def search(
@@ -259,7 +237,7 @@ def _of_log(program: str, text: str, quiet: timedelta, works: bool) -> Iterator[
     whole = (line.strip() for line in text.replace("\x00", "").splitlines())
     lines = [piece for line in whole if line for piece in cut_line(line)]
     last = next((written for line in reversed(lines) if (written := moment(line))), None)
-    started = len(lines) if works else _last(lines, OVER.get(_program(program)))
+    started = len(lines) if works else _last(lines, OVER.get(program_of(program)))
     reached = len(lines) if works else _last(lines, REACHED)
     found: dict[str, tuple[set[Message | Rule], list[str]]] = {}
     for number, (line, message) in enumerate(zip(lines, find_messages(lines), strict=True)):
@@ -300,13 +278,9 @@ _TRIED_AGAIN = (*_RUNNING, "cluster.")
 
 
 def _of_start(message: Message | Rule) -> bool:
+    if message in PASTED:
+        return message.finding == "node.not-ready"
     return message.early or not message.finding.startswith(_RUNNING)
-
-
-def _program(service: str) -> str:
-    """The program behind a service's name, by the name; the service's own name if that does not tell."""
-    folded = service.casefold()
-    return next((name for name in OVER if name in folded or name.replace("-", "") in folded), folded)
 
 
 def _last(lines: Iterable[str], pattern: re.Pattern[str] | None) -> int:

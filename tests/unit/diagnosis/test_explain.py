@@ -225,6 +225,9 @@ def test_what_is_quoted_of_a_file_has_no_secret(tmp_path: Path, capsys: pytest.C
     assert key not in printed and token not in printed
     message = k8s_windows_explain([], f"E1129 kubelet.go:1] failed to ask with Authorization: Bearer {token}: EOF")
     assert token not in " ".join(message)
+    stamp = "2026-11-20T10:00:00.1Z stderr"
+    cut = k8s_windows_explain([], f"{stamp} P E1129 kubelet.go:1] failed with pass\n{stamp} F word={token} ok")
+    assert token not in " ".join(cut) and "failed with password=<removed>" in " ".join(cut)
 
 
 PLACE = "E1120 10:00:00.100000 1 kubelet.go:9] Failed to create pod sandbox: rpc error: code = Unknown desc = odd"

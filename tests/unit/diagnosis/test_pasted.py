@@ -9,7 +9,8 @@ import re
 import pytest
 from ansible_collections.winkube.node.plugins.plugin_utils.words.line import parse
 from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import meanings, message_lines
-from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import MESSAGES, OVER, REACHED, about
+from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import MESSAGES, about
+from ansible_collections.winkube.node.plugins.plugin_utils.words.over import OVER, REACHED
 from ansible_collections.winkube.node.plugins.plugin_utils.words.records import records
 from ansible_collections.winkube.node.plugins.plugin_utils.words.scan import Scanner, words_of
 
@@ -17,6 +18,7 @@ from tests.judge.case import Case, load
 
 PASTED = [case for case in load("cases") if case.data.get("message") and case.first]
 HEALTHY = [text for case in load("healthy") for text in (case.data.get("logs") or {}).values()]
+EXCERPTS = [str(case.data["message"]) for case in load("healthy") if case.data.get("message")]
 
 
 @functools.cache
@@ -35,7 +37,7 @@ def test_harmless_lines_around_a_message_do_not_change_the_first_answer(case: Ca
     assert about(text)[:1] == (case.first,)
 
 
-@pytest.mark.parametrize("text", HEALTHY, ids=range(len(HEALTHY)))
+@pytest.mark.parametrize("text", [*HEALTHY, *EXCERPTS], ids=range(len(HEALTHY) + len(EXCERPTS)))
 def test_a_healthy_log_that_is_pasted_is_no_alarm(text: str) -> None:
     assert about(text) == ()
 
