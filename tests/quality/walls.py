@@ -55,8 +55,8 @@ UTILS: Mapping[str, Room] = {
     ),
     "budget": Room(
         (
-            *("cluster.error", "cluster.records", "engine.clock", "engine.printable", "engine.resource"),
-            *("engine.run_end", "engine.waiting"),
+            *("cluster.error", "cluster.pods", "cluster.records", "engine.clock", "engine.printable"),
+            *("engine.resource", "engine.run_end", "engine.waiting"),
         )
     ),
     "node_status": Room(("budget", "cluster.error", "cluster.records", "engine.printable")),

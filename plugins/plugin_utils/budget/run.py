@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from ..cluster.pods import has_ended
+
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 INITIAL_PID_NAMESPACE = "4026531836"
 """Of the machine itself, in no container. Source: linux include/linux/proc_ns.h, PROC_PID_INIT_INO."""
@@ -101,7 +103,7 @@ def is_over(
             return None
         found = list_pods(f"/api/v1/namespaces/{namespace}/pods?fieldSelector=metadata.name%3D{quote(name)}")
         same = [pod for pod in found if (pod.get("metadata") or {}).get("uid") == uid]
-        return not same or (same[0].get("status") or {}).get("phase") in {"Succeeded", "Failed"}
+        return not same or has_ended(same[0])
     if not run.pid or not run.started or run.place.host != here.host:
         return None
     if run.place == here:

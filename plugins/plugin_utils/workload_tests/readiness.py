@@ -22,6 +22,7 @@ from ..cluster import run_namespace
 from ..cluster.answer import Object
 from ..cluster.client import Cluster, wait_for
 from ..cluster.error import ClusterError
+from ..cluster.pods import has_ended
 from ..engine.clock import Clock
 from ..engine.local_path import expand_home
 from ..engine.waiting import Wait
@@ -210,9 +211,9 @@ def wait(cluster: Cluster, wish: Wish, clock: Clock) -> tuple[str, str]:
             return None
         pod = found_pods[0]
         last.update(why=waits_for(pod), pod=pod)
-        phase = (pod.get("status") or {}).get("phase")
-        started = started or phase in {"Running", "Succeeded", "Failed"}
-        return pod if phase in {"Succeeded", "Failed"} else None
+        ended = has_ended(pod)
+        started = started or ended or (pod.get("status") or {}).get("phase") == "Running"
+        return pod if ended else None
 
     def has_begun() -> bool | None:
         return True if state() is not None or started else None
