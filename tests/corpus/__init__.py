@@ -3,6 +3,7 @@
 manifests.jsonl   one public manifest a line: where it stands, its licence, and the facts that the linter's rules ask
 about (facts.py says which); the manifest itself is not here
 judged.jsonl      what a person judged of each finding, beside the manifest that it is about
+repositories.yml  whole repositories, by version and sum, and what a person judged of each finding in them, by its place
 planted.yml       mistakes that were put into small manifests of our own, and the rule that has to find each
 values/           mistakes in values, which taught the rules; frozen/ the set that did not
 verdicts/         what upstream's own validation of Pods answers to the pods of all three (tests/real/apiserver_judge)

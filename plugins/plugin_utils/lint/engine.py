@@ -108,7 +108,8 @@ _REMEDIES = {
     "template": "Render it and lint what comes out, or exclude it.",
     "chart": "Have helm on the path and give it values (ci/*-values.yaml, charts in .workload-lint.yml, --values) and"
     " dependencies (--build-dependencies), or exclude it.",
-    "kustomization": "Have kustomize or kubectl on the path and name the folder, or exclude it.",
+    "kustomization": "Have kustomize or kubectl on the path, and render what needs options (--load-restrictor,"
+    " --enable-helm) yourself: kustomize build ... | workload-lint -. Or exclude it.",
 }
 
 
@@ -332,7 +333,9 @@ def _number_of(item: Any, base: Any, part: str | int) -> str | int:
     if not isinstance(part, int) or name is None:
         return part
     items = as_list(base)
-    return next((number for number, each in enumerate(items) if as_map(each).get("name") == name), len(items))
+    alike = [number for number, each in enumerate(items) if as_map(each).get("name") == name]
+    # Of several mounts of one volume it is the one at the same place; of none it is nothing.
+    return part if part in alike else (*alike, len(items))[0]
 
 
 _NOTHING = object()

@@ -353,7 +353,7 @@ def _read(file: str, text: str) -> list[Document]:
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
         where = f"{file}:{line}:{column}" if mark else file
         sentence = f"{where}: this is not valid YAML: {error.problem or error.context}.{_hint(text, mark)}"
-        unchecked = _template(text)
+        unchecked = _template(text, mark)
         if error.problem == _OF_LIBYAML:
             sentence = f"{where}: this file was not checked: in a list, quote a value that ends in a colon."
             unchecked = "file"
@@ -427,22 +427,25 @@ class _UnusualError(Exception):
 _SHARED = 64
 
 
-_TEMPLATE = re.compile(
-    # Helm, Jinja2, ERB.
-    r"\{\{|\{%|<%"
-    # What sed or a format fills in, where YAML can have no such thing: a line `__NAME__`; a value `%NAME%` (not of a
-    # variable that Windows sets), `%s` or `{NAME}.16`.
-    r"|^[ \t]*__[A-Z0-9_]+__[ \t]*$"
-    r"|(?<=: )(?:%(?!CONTAINER_|PROCESSOR_|NUMBER_OF_)[A-Z0-9]+_[A-Z0-9_]+%|%s\b|\{[A-Z0-9_]+\}(?=[\w.:/-]))",
-    re.MULTILINE,
+# Helm, Jinja2, ERB; a line `__NAME__`, for sed.
+_TEMPLATE = re.compile(r"\{\{|\{%|<%|^[ \t]*__[A-Z0-9_]+__[ \t]*$", re.MULTILINE)
+# Where YAML can have no such value: `%NAME%`, but not of a variable that Windows sets; `%s`; `{NAME}.16`.
+_FILLED_IN = re.compile(
+    r"(?<=: )(?:%(?!CONTAINER_|PROCESSOR_|NUMBER_OF_)[A-Z0-9]+_[A-Z0-9_]+%|%s\b|\{[A-Z0-9_]+\}(?=[\w.:/-]))"
 )
 # libyaml refuses what the API server reads. Source: go.yaml.in/yaml/v2 scannerc.go, yaml_parser_scan_plain_scalar.
 _OF_LIBYAML = "found unexpected ':'"
 
 
-def _template(text: str) -> str:
+def _template(text: str, mark: yaml.Mark | None = None) -> str:
     """`template` if it has placeholders that a program fills in."""
-    return "template" if _TEMPLATE.search(text) else ""
+    return "template" if _placeholder(text, mark) else ""
+
+
+def _placeholder(text: str, mark: yaml.Mark | None) -> str:
+    """The first one; of a kind that may be in any text only in the line of the mistake."""
+    found = _TEMPLATE.search(text) or (_FILLED_IN.search(_line_at(text, mark.index)) if mark is not None else None)
+    return found.group().strip() if found else ""
 
 
 # `kind: ` or `"kind": ` at the beginning of a line marks a file for Kubernetes.
@@ -470,8 +473,8 @@ _ESCAPED = re.compile(r"\\[xuU\r\n]")
 def _hint(text: str, mark: yaml.Mark | None = None) -> str:
     if mark is not None and text[mark.index : mark.index + 1] == "\t":
         return " A tab stands there; YAML is indented with blanks."
-    if found := _TEMPLATE.search(text):
-        return f" It holds '{found.group().strip()}', so it looks like an unrendered template: render it first."
+    if found := _placeholder(text, mark):
+        return f" It holds '{found}', so it looks like an unrendered template: render it first."
     if mark is not None and _BACKSLASH.search(_line_at(text, mark.index)):
         return " In double quotes a backslash begins an escape: write single quotes, or each backslash twice."
     return ""

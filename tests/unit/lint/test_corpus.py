@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -105,3 +106,11 @@ def test_what_is_said_of_a_repository_stands_against_what_people_judged(
     figures = json.loads(said.splitlines()[-1])
     assert figures["repository_false_errors"] == 1 and figures["with_charts_or_overlays"] == 1
     assert figures["repository_findings"] == {"found": 3, "judged": 2, "right": 1}
+
+
+def test_repositories_are_read_without_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Failed before: an overlay whose base is a URL was rendered on one day, and not on another."""
+    monkeypatch.setenv("https_proxy", "http://proxy.example.com")
+    with rendered_by.at_hand():
+        assert os.environ["GIT_ALLOW_PROTOCOL"] == "file" and "127.0.0.1" in os.environ["https_proxy"]
+    assert "GIT_ALLOW_PROTOCOL" not in os.environ and os.environ["https_proxy"] == "http://proxy.example.com"

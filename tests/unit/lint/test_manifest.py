@@ -123,6 +123,7 @@ def test_what_is_no_manifest_is_a_sentence(text: str, sentence: str) -> None:
         ("value: %CONTAINER_SANDBOX_MOUNT_POINT%\\a.exe\n", ""),
         ("matchExpressions: {key: tenant; operator: Exists}\n", ""),
         ("baz:\n\tfoo: bar\n", ""),
+        ("format: 'level: %s'\nbaz: [\n", ""),
     ],
 )
 def test_what_a_program_fills_in_is_a_template_and_a_variable_of_windows_is_a_mistake(
