@@ -37,6 +37,7 @@ class Figures:
     cases: int = 0
     first: int = 0
     named: int = 0
+    several: int = 0
     place: int = 0
     catch_all: int = 0
     false_alarms: int = 0
@@ -50,6 +51,7 @@ class Figures:
                 "cases": self.cases,
                 "first": self.first,
                 "named": self.named,
+                "list": self.several,
                 "place": self.place,
                 "missed": self.cases - self.named - self.place,
                 "catch_all": self.catch_all,
@@ -135,6 +137,7 @@ def figures(cases: tuple[Case, ...], healthy: tuple[Case, ...]) -> Figures:
             found.place += kind_of(case.data, meanings(str(case.data["message"]), "")) == "place"
             continue
         answer = judge(case)
+        found.several += answer.several
         right = answer.causes[:1] == (case.first,)
         found.first += right and not answer.place
         found.catch_all += right and answer.place

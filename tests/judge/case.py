@@ -61,12 +61,13 @@ class Case:
 @dataclass(frozen=True)
 class Answer:
     """What the diagnosis says: the ids of causes in their order, of all findings, and the findings themselves. `place`:
-    the first one says where something failed, and not why."""
+    the first one says where something failed, and not why. `several`: the first one is a list."""
 
     causes: tuple[str, ...]
     named: tuple[str, ...]
     findings: tuple[Finding, ...] = ()
     place: bool = False
+    several: bool = False
 
 
 @functools.cache
@@ -90,9 +91,12 @@ def judge(case: Case) -> Answer:
     said = about(message)
     causes = tuple(each.finding.id for each in report.causes)
     named = tuple(each.id for each in report.findings)
-    why = [*(each["cause"] for each in meanings(message, "win1")), *(each.finding.why for each in report.causes)]
+    meant = meanings(message, "win1")
+    why = [*(each["cause"] for each in meant), *(each.finding.why for each in report.causes)]
     place = bool(why) and why[0].startswith(NO_CAUSE)
-    return Answer((*said, *causes), (*said, *named), report.findings, place)
+    return Answer(
+        (*said, *causes), (*said, *named), report.findings, place, any("causes" in each for each in meant[:1])
+    )
 
 
 def scene(case: Case) -> Scene:

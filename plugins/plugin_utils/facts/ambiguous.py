@@ -114,23 +114,6 @@ AMBIGUOUS: tuple[Ambiguous, ...] = (
         "crictl inspecti IMAGE (os.version), beside the host's build (cmd /c ver)",
     ),
     Ambiguous(
-        (win.ERROR_SHARING_VIOLATION,),
-        (ENDPOINT,),
-        (
-            Likely(
-                "kube-proxy.rule-port-taken",
-                "hnsdiag list loadbalancers has the port, or another container publishes it",
-                "docker/for-win#3893",
-            ),
-            Likely(
-                "start.port-in-use",
-                "a process listens at the port (netstat -ano)",
-                "sitecorelabs/xmcloud-foundation-head-dev#143; microsoft/vscode-docker#1299",
-            ),
-        ),
-        "hnsdiag list loadbalancers, beside netstat -ano, for the port that the pod or container publishes",
-    ),
-    Ambiguous(
         (win.ERROR_INVALID_PARAMETER,),
         (CONTAINER,),
         (
@@ -149,8 +132,9 @@ AMBIGUOUS: tuple[Ambiguous, ...] = (
         never=(PROCESS,),
     ),
 )
-"""Absent are 2 and 3 where a container is made or its process is started, 5 where a container is made, and 87 where an
-endpoint is made: no thread known here shows a second cause of theirs."""
+"""Absent are 2 and 3 where a container is made or its process is started, 5 where a container is made, and 32 and 87
+where an endpoint is made: no thread known here shows a second cause of theirs. Of 32 six show a port that a process or
+another container has, and none a Service's."""
 
 
 def find_row(code: str, operations: Collection[str]) -> Ambiguous | None:

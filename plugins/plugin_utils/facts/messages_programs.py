@@ -190,8 +190,9 @@ MESSAGES: tuple[Message | Rule, ...] = (
         r"context \S+ does not exist|error loading config file \\*\"|no context exists with the name|"
         r"no server found for cluster|cluster \\*\"[^\"]+\" does not exist|cluster has no server defined|"
         r"context was not found for specified context|^error: host must be a URL or a host:port|"
-        r"Cannot find path '[^']*kubeconfig[^']*'",
-        "kubernetes/client-go tools/clientcmd/validation.go, loader.go",
+        r"Cannot find path '[^']*kubeconfig[^']*'|"
+        r"(?:CreateFile|GetFileAttributesEx|open) \S*kubeconfig\S*: The system cannot find",
+        "kubernetes/client-go tools/clientcmd/validation.go, loader.go; Go os/stat_windows.go",
     ),
     Message(
         "start.binary-held",

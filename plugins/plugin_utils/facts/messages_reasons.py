@@ -231,8 +231,13 @@ GENERAL: tuple[Message | Rule, ...] = (
     ),
     Rule(
         "container.user",
-        (win.ERROR_NONE_MAPPED, win.ERROR_LOGON_FAILURE, "user name could not be found"),
-        "learn.microsoft.com ERROR_LOGON_FAILURE (1326), ERROR_NONE_MAPPED (1332), NERR_UserNotFound (2221)",
+        (
+            *(win.ERROR_NONE_MAPPED, win.ERROR_LOGON_FAILURE, win.ERROR_ACCOUNT_RESTRICTION),
+            *(win.ERROR_PASSWORD_EXPIRED, win.ERROR_ACCOUNT_DISABLED, win.ERROR_PASSWORD_MUST_CHANGE),
+            "user name could not be found",
+        ),
+        "learn.microsoft.com ERROR_LOGON_FAILURE (1326) to ERROR_ACCOUNT_DISABLED (1331), ERROR_NONE_MAPPED (1332), "
+        "ERROR_PASSWORD_MUST_CHANGE (1907), NERR_UserNotFound (2221): what LogonUser answers",
         doing=(ANY_CONTAINER, PROCESS),
         never=(SHARE, STAGE, VOLUME, SERVICE),
     ),

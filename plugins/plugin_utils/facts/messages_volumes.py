@@ -122,6 +122,17 @@ MESSAGES: tuple[Message | Rule, ...] = (
         never=(OWN_PIPE,),
     ),
     Message(
+        "volume.of-image",
+        "rootpath on mountPath ",
+        "containerd/containerd internal/cri/opts/container.go, WithVolumes: its folder is not in the image",
+        over=("volume.path-missing",),
+    ),
+    Message(
+        "volume.path-missing",
+        rf"error while creating mount source path .{{0,700}}{win.pattern(win.ERROR_ALREADY_EXISTS)}",
+        "moby/moby daemon/volume/mounts/mounts.go, Setup: it is not found, and there when made: a link to nothing",
+    ),
+    Message(
         "container.csi-driver",
         r"not found in the list of registered CSI drivers|csi\.sock: connect: |"
         r"CSINode (?:\S+ )?does not contain driver|secrets-store-csi-providers\S*: ",

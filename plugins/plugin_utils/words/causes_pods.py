@@ -214,8 +214,9 @@ CAUSES: tuple[Cause, ...] = (
     ),
     logged(
         "container.user",
-        "A container's user is not known",
-        "runAsUserName names a user that the image, or for a host process container the host, does not have.",
+        "A container's user is not known or may not log on",
+        "runAsUserName, or a runAsUser that was meant for Linux, names a user that the image, or for a host process "
+        "container the host, does not have or does not let log on.",
         "Use ContainerUser or ContainerAdministrator; for host process NT AUTHORITY\\SYSTEM, or make the group first.",
         severity=WARNING,
     ),

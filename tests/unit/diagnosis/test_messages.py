@@ -296,6 +296,36 @@ def test_what_upstream_says_where_a_node_and_its_cluster_do_not_fit(line: str, c
     assert any(word in remedy for word in named)
 
 
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        (
+            "Error: failed to create containerd container: rootpath on mountPath C:\\snap\\12, volume \\data: "
+            "CreateFile C:\\snap\\12\\data: The system cannot find the path specified.",
+            "volume.of-image",
+        ),
+        (
+            "Error response from daemon: error while creating mount source path 'c:\\pods\\v': mkdir c:\\pods\\v: "
+            "Cannot create a file when that file already exists.",
+            "volume.path-missing",
+        ),
+        (
+            'server.go:495] "Error running ProxyServer" err="CreateFile C:\\kube-proxy\\kubeconfig.conf: The system '
+            'cannot find the path specified."',
+            "start.kubeconfig",
+        ),
+        (
+            "container a encountered an error during hcsshim::System::CreateProcess: failure in a Windows system call: "
+            "This user can't sign in because this account is currently disabled. (0x533)",
+            "container.user",
+        ),
+        ("Multus: error: HostComputeNetwork 1a_vxlan0 is already existed", "hns.endpoint-exists"),
+    ],
+)
+def test_what_upstream_prints_for_one_reason_has_that_cause(line: str, cause: str) -> None:
+    assert about(line)[:1] == (cause,)
+
+
 def test_the_nodes_own_refusals_keep_their_causes() -> None:
     assert about(f"dial tcp 127.0.0.1:10248: {REFUSED_DIAL}") == ("host.no-listener",)
     assert about('secrets "x" is forbidden: User "system:node:win1" cannot get resource "secrets"') == (

@@ -9,7 +9,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.components.node impor
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis import checks_logs, table
 from ansible_collections.winkube.node.plugins.plugin_utils.diagnosis.scene import Scene
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.ambiguous import AMBIGUOUS, MOST, Ambiguous, find_row
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.message_places import PROCESS
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.message_places import ENDPOINT, PROCESS
 from ansible_collections.winkube.node.plugins.plugin_utils.network.model import Hns
 from ansible_collections.winkube.node.plugins.plugin_utils.words.causes import CAUSES
 from ansible_collections.winkube.node.plugins.plugin_utils.words.finding import Finding, Seen
@@ -28,8 +28,6 @@ LISTS = {
     "(0xc0370112)": ["image.mismatch", "image.layer"],
     'plugin type="vpc-bridge" failed (add): hnsCall failed in Win32: An address provided is invalid or reserved. '
     "(0x803b002f)": ["hns.address-refused", "hns.endpoint-duplicate-address"],
-    "failed to create endpoint web on network nat: hnsCall failed in Win32: The process cannot access the file because "
-    "it is being used by another process. (0x20)": ["kube-proxy.rule-port-taken", "start.port-in-use"],
     "failed to create containerd task: hcsshim::CreateComputeSystem web: The parameter is incorrect.": [
         "container.parameter",
         "container.mount-refused",
@@ -60,6 +58,7 @@ def test_words_of_one_cause_stay_definite() -> None:
 
 def test_a_code_with_one_known_cause_has_no_row() -> None:
     assert find_row("2", {PROCESS}) is None
+    assert find_row("32", {ENDPOINT}) is None
     (said,) = meanings("hcs::System::CreateProcess web: The system cannot find the file specified.: unknown", "win1")
     assert said["id"] == "container.command" and "causes" not in said
 
