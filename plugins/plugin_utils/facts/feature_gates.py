@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .flags import line_for
+from .flags import PRE_RELEASE, PRE_RELEASE_READ, line_for
 from .version import Line, Version
 
 _FILE = Path(__file__).with_name("feature_gates.txt")
@@ -36,7 +36,7 @@ def gate(program: str, name: str, of: Line | Version) -> Gate | None:
     """
     if name in SPECIAL:
         return Gate("alpha" if name == "AllAlpha" else "beta", default=False, locked=False)
-    judged = line_for(_line(of))
+    judged = line_for(_line(of), PRE_RELEASE)
     history = _history(program, name)
     if isinstance(of, Version):
         for release, then in history.releases:
@@ -70,7 +70,7 @@ def problem(program: str, name: str, value: bool, of: Line | Version) -> str | N
         since = first_line(program, name)
         if since is None:
             return f"feature gate {name}: no {program} from 1.22 on knows it; look at its spelling, or leave it out."
-        if line_for(line) < since:
+        if line_for(line, PRE_RELEASE) < since:
             return (
                 f"feature gate {name}: it came with Kubernetes {since}, and {program} {line} exits on it; leave it out."
             )
@@ -80,15 +80,19 @@ def problem(program: str, name: str, value: bool, of: Line | Version) -> str | N
                 f"it; leave it out, or install a newer release of {line}."
             )
         return (
-            f"feature gate {name}: {program} {line} does not know it any more and exits "
+            f"feature gate {name}: {program} {line} does not know it any more{_tell_source(line)} and exits "
             f"(unrecognized feature gate: {name}); leave it out."
         )
     if found.locked and value != found.default:
         return (
-            f"feature gate {name}={_word(value)}: locked to {_word(found.default)} in Kubernetes {line}, so {program} "
-            f"exits; leave it out."
+            f"feature gate {name}={_word(value)}: locked to {_word(found.default)} in Kubernetes {line}"
+            f"{_tell_source(line)}, so {program} exits; leave it out."
         )
     return None
+
+
+def _tell_source(line: Line) -> str:
+    return f" (as {PRE_RELEASE_READ} has it)" if line >= PRE_RELEASE else ""
 
 
 def _word(value: bool) -> str:

@@ -18,7 +18,9 @@ from .version import Line
 
 OLDEST = Line(1, 22)
 NEWEST = Line(1, 37)
-"""The lines that the tables of flags and gates were read from."""
+"""The lines that the tables were read from."""
+PRE_RELEASE, PRE_RELEASE_READ = Line(1, 38), "1.38.0-beta.0"
+"""The line of which gates and the kubelet's fields are known as a pre-release has them; flags are not."""
 
 TRUE = frozenset({"true", "t", "1"})
 """A boolean flag that is on, in small letters. Source: Go strconv.ParseBool."""
@@ -90,13 +92,14 @@ class FlagTable:
         return f"it was removed in Kubernetes {flag.removed}: {self.instead.get(name, 'leave it out')}"
 
 
-def line_for(line: Line) -> Line:
-    """The line whose flags are taken for `line`: its own, for newer ones NEWEST. UnknownLineError for older ones."""
+def line_for(line: Line, newest: Line = NEWEST) -> Line:
+    """The line whose flags are taken for `line`: its own, for newer ones NEWEST; with PRE_RELEASE as `newest` the one
+    whose gates and fields are. UnknownLineError for older ones."""
     if line < OLDEST:
         raise UnknownLineError(
             f"The flags of Kubernetes {line} are not known; the tables begin with {OLDEST}. Install a newer release."
         )
-    return min(line, NEWEST)
+    return min(line, newest)
 
 
 def parse_flags(blocks: Mapping[str, str]) -> dict[str, Flag]:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .flags import line_for
+from .flags import PRE_RELEASE, line_for
 from .version import Line
 
 _FILE = Path(__file__).with_name("kubelet_fields.txt")
@@ -215,12 +215,12 @@ NEEDS_GATE: Mapping[str, str] = {
 def fields(of: Line) -> Mapping[str, str]:
     """Path -> kind of every field of this line; for newer lines as the newest of the table. UnknownLineError before
     it."""
-    return _at(line_for(of))[0]
+    return _at(line_for(of, PRE_RELEASE))[0]
 
 
 def flags(of: Line) -> Mapping[str, str]:
     """Flag -> path of the field that it overrides."""
-    return _at(line_for(of))[1]
+    return _at(line_for(of, PRE_RELEASE))[1]
 
 
 def default(path: str, of: Line) -> Any:

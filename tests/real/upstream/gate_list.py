@@ -27,11 +27,20 @@ def recorded(version: str) -> str:
     place = next(place for place in PLACES if (root / place).is_file())
     lines = [f"# kubernetes v{version} {place}; written by tests/real/upstream/gate_list.py"]
     for gate in yaml.safe_load((root / place).read_text(encoding="utf-8")):
-        specs = [one for one in gate["versionedSpecs"] if int(one["version"].split(".")[1]) <= minor]
+        # A release is compatible with the one before it unless --min-compatibility-version says otherwise.
+        specs = [
+            one
+            for one in gate["versionedSpecs"]
+            if _minor(one["version"]) <= minor and _minor(one.get("minCompatibilityVersion") or "1.0") < minor
+        ]
         if specs:
             last = specs[-1]
             lines.append(f"{gate['name']} {str(last['default']).lower()} {'locked' if last['lockToDefault'] else '-'}")
     return "\n".join(lines) + "\n"
+
+
+def _minor(version: str) -> int:
+    return int(version.split(".")[1])
 
 
 def main(versions: list[str]) -> int:

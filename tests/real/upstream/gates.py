@@ -12,15 +12,17 @@ does show, the unit tests compare with the table.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from zipfile import ZipFile
 
-from tests.real.build import GO_CACHE, ROOT, go, library_version
+from tests.go_modules import ModuleMissing, download
+from tests.real.build import GO_CACHE, ROOT, library_version
 
 TABLE = ROOT / "plugins" / "plugin_utils" / "facts" / "feature_gates.txt"
 
@@ -54,12 +56,15 @@ Release = tuple[int, int]
 @cache
 def downloaded(library: str, version: str) -> Path:
     """The folder of k8s.io/`library` at the tag that belongs to this release."""
-    folder = GO_CACHE / "gates"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "go.mod").write_text("module winkube.invalid/gates\n")
     tag = f"v{version}" if library == "kubernetes" else library_version(version)
-    found = json.loads(go("mod", "download", "-json", f"k8s.io/{library}@{tag}", cwd=folder, capture=True))
-    return Path(found["Dir"])
+    module = f"k8s.io/{library}@{tag}"
+    with suppress(ModuleMissing):
+        return download(module)
+    folder = GO_CACHE / "sources"  # go leaves what wants a newer Go packed
+    if not (folder / module).is_dir():
+        with ZipFile(download(module, "Zip")) as archive:
+            archive.extractall(folder)
+    return folder / module
 
 
 def source_files(program: str, version: str) -> list[str]:
@@ -156,6 +161,7 @@ def table(per_program: dict[str, dict[Release, dict[str, State]]], releases: lis
             f"#   {' '.join(f'v{release}' for release in releases[start : start + 8])}"
             for start in range(0, len(releases), 8)
         ),
+        *(f"# {release} is a pre-release: what follows it may be otherwise." for release in releases if "-" in release),
     ]
     histories = {program: _histories(per_release) for program, per_release in per_program.items()}
     first, second = PROGRAMS
@@ -204,7 +210,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _release(version: str) -> Release:
-    _major, minor, patch = version.split(".")
+    _major, minor, patch = version.partition("-")[0].split(".")
     return int(minor), int(patch)
 
 

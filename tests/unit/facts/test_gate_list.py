@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.winkube.node.plugins.plugin_utils.facts import feature_gates
-from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line
+from ansible_collections.winkube.node.plugins.plugin_utils.facts import feature_gates, kubelet_config
+from ansible_collections.winkube.node.plugins.plugin_utils.facts.version import Line, Version
 
 RECORDED = Path(__file__).resolve().parents[2] / "recorded"
 BY_CONSTANT = {"CPUCFSQuotaPeriod": "CustomCPUCFSQuotaPeriod", "RuntimeClassInImageCriAPI": "RuntimeClassInImageCriApi"}
@@ -25,3 +25,26 @@ def test_the_table_says_what_upstreams_list_says(path: Path) -> None:
         assert found is not None, name
         if (minor, name) not in LATER:
             assert (found.default, found.locked) == (default == "true", locked == "locked"), name
+
+
+def test_of_the_next_line_gates_and_fields_are_known_as_a_pre_release_has_them_and_it_is_said() -> None:
+    """1.38.0-beta.0 knows WinDSR and WindowsHostNetwork no more, and locks EnvFiles."""
+    at = Version.parse("1.38.0-beta.0")
+    assert (
+        feature_gates.gate("kube-proxy", "WinDSR", at) is None
+        and feature_gates.gate("kube-proxy", "WinDSR", Line(1, 37)) is not None
+    )
+    assert feature_gates.problem("kube-proxy", "WinDSR", True, at) == (
+        "feature gate WinDSR: kube-proxy 1.38 does not know it any more (as 1.38.0-beta.0 has it) and exits "
+        "(unrecognized feature gate: WinDSR); leave it out."
+    )
+    locked = feature_gates.problem("kubelet", "EnvFiles", False, at) or ""
+    assert "locked to true in Kubernetes 1.38 (as 1.38.0-beta.0 has it), so kubelet exits" in locked
+    assert "(as " not in (feature_gates.problem("kube-proxy", "WinDSR", False, Line(1, 37)) or "")
+    assert "it came with Kubernetes 1.38" in (
+        feature_gates.problem("kubelet", "ConditionalAuthorization", True, Line(1, 37)) or ""
+    )
+    assert feature_gates.gate("kubelet", "WinDSR", Line(1, 39)) is None, "later lines are as the last one that was read"
+    fields = [set(kubelet_config.fields(Line(1, minor))) for minor in (37, 38, 39)]
+    assert fields[1] - fields[0] == {"clientCertificateKeyAlgorithm", "serverCertificateKeyAlgorithm"}
+    assert fields[1] == fields[2]

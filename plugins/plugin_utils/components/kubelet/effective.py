@@ -19,7 +19,7 @@ from typing import Any, Literal
 from ...cluster.records import ClusterConfiguration, KubeletDocument
 from ...engine import windows_path
 from ...facts import feature_gates, kubelet_config
-from ...facts.flags import NEWEST, line_for
+from ...facts.flags import PRE_RELEASE, line_for
 from ...facts.version import Line, Version
 from ...foreign.files import ForeignError
 from ...foreign.spelling import meant
@@ -95,7 +95,7 @@ def effective(
 ) -> Effective:
     """What a kubelet of `version` runs with. `base`: config.yaml, None without --config; `drop_ins`: the files of
     --config-dir, in any order, None without that folder; `line`: its parsed arguments."""
-    work = _Work(line_for(version.line), version)
+    work = _Work(line_for(version.line, PRE_RELEASE), version)
     work.load(base)
     if drop_ins is not None:
         work.merge(sorted((part for part in drop_ins if part.place.endswith(".conf")), key=_walked))
@@ -119,7 +119,7 @@ def adapt(document: KubeletDocument, cluster: ClusterConfiguration, drive: str, 
     Sources: kubernetes v1.37.2 cmd/kubeadm/app/componentconfigs/kubelet.go (Default), kubelet_windows.go (Mutate,
     mutatePaths; not in v1.22.17).
     """
-    line = line_for(version.line)
+    line = line_for(version.line, PRE_RELEASE)
     known = kubelet_config.fields(line)
     kept = {key: value for key, value in document.items() if key in known or key in {"kind", "apiVersion"}}
     made = _default(kept, cluster)
@@ -417,7 +417,7 @@ class _Work:
         self.set_by.setdefault(path, []).append((place, value))
 
     def _ignore(self, given: str, place: str) -> None:
-        later = next((kind for path, kind in kubelet_config.fields(NEWEST).items() if path == given), None)
+        later = next((kind for path, kind in kubelet_config.fields(PRE_RELEASE).items() if path == given), None)
         if later is not None:
             said = f"a kubelet {self.version} does not know it, and ignores it in silence."
         else:

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...engine import command_line
 from ...facts import feature_gates, kubelet_config
-from ...facts.flags import KUBELET, PRIORITY_CLASSES, TRUE, line_for, normalize
+from ...facts.flags import KUBELET, PRE_RELEASE, PRIORITY_CLASSES, TRUE, line_for, normalize
 from ...facts.quantity import SYSTEM_MEMORY_FLOOR, quantity
 from ...facts.service_wrappers import GRACEFUL_SHUTDOWN_GATE, GRACEFUL_SHUTDOWN_SERVICE, GRACEFUL_SHUTDOWN_SINCE
 from ...facts.version import Line, Version
@@ -135,7 +135,7 @@ def _list_given(kubelet: Kubelet) -> set[str]:
     """Names of the flags that the settings set, as arguments or in the drop-in; an argument would win over the
     drop-in."""
     line = read(((OWN, arguments(kubelet)),), KUBELET, line_for(kubelet.version.line))
-    known = line_for(kubelet.version.line)
+    known = line_for(kubelet.version.line, PRE_RELEASE)
     there = own_config.list_paths(configuration(kubelet), known) if kubelet.uses_drop_in else ()
     return {
         *(flag.name for flag in line.given),

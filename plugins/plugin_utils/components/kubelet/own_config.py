@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...facts import kubelet_config
-from ...facts.flags import NEWEST
+from ...facts.flags import PRE_RELEASE
 from ...facts.version import Line
 from ...foreign.spelling import meant
 from .kubelet_args import DROP_INS, Kubelet
@@ -89,7 +89,7 @@ def _why_not(path: str, value: Any, known: Mapping[str, str], kubelet: Kubelet) 
     if path in NOT_TAKEN:
         return NOT_TAKEN[path]
     if path not in known:
-        if path in kubelet_config.fields(NEWEST):
+        if path in kubelet_config.fields(PRE_RELEASE):
             return f"a kubelet {kubelet.version} does not know it."
         near = meant(path, known)
         return f"KubeletConfiguration has no such field{f'; is {near} meant?' if near else '.'}"
