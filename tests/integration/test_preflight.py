@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import ssl
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
@@ -15,6 +14,7 @@ from tests.integration.lab import Bench
 from tests.integration.site import VERSION, checksum, converge, differences, site
 from tests.integration.whole import OVERLAY, Whole
 from tests.lab.cluster.pki import Authority, Identity
+from tests.unit.cluster import witness
 
 
 @pytest.mark.exhaustive
@@ -141,15 +141,12 @@ def sum_file(bench: Bench, text: str) -> Iterator[tuple[str, str]]:
         def log_message(self, format: str, *args: object) -> None:
             """Silent."""
 
-    with ThreadingHTTPServer(("localhost", 0), Sums) as server:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(
-            bench.file("sums.pem", pair.certificate.decode()), bench.file("sums.key", pair.key.decode())
-        )
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield (f"https://localhost:{server.server_port}/sums", str(bench.file("ca.pem", authority.pem.decode())))
-        server.shutdown()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(
+        bench.file("sums.pem", pair.certificate.decode()), bench.file("sums.key", pair.key.decode())
+    )
+    with witness.running(witness.Server(Sums, context)) as server:
+        yield (f"https://localhost:{server.port}/sums", str(bench.file("ca.pem", authority.pem.decode())))
 
 
 def test_what_only_its_own_server_vouches_for_is_told_once_in_a_run(bench: Bench) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import ssl
-import threading
 from base64 import b64encode
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +25,17 @@ from tests.unit.cluster.fake import as_api
 pytestmark = pytest.mark.slow
 
 
-class Api(ThreadingHTTPServer):
+class Api(witness.Server):
     """Answers from `answers` ((method, path) -> (status, object)) and notes what it was sent."""
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.scheme = "http"
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        super().__init__(Handler, tls)
         self.answers: dict[tuple[str, str], tuple[int, Any]] = {}
         self.seen: list[tuple[str, str, str, Any, str]] = []
 
     @property
     def url(self) -> str:
-        return f"{self.scheme}://127.0.0.1:{self.server_address[1]}"
+        return f"{'https' if self.tls else 'http'}://{witness.HOST}:{self.port}"
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -62,22 +60,10 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def api(plain: Api) -> Api:
+def api() -> Iterator[Api]:
     """Over TLS: only there are credentials sent."""
-    plain.socket = witness.context().wrap_socket(plain.socket, server_side=True)
-    plain.scheme = "https"
-    return plain
-
-
-@pytest.fixture
-def plain() -> Iterator[Api]:
-    server = Api()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join(10)
+    with witness.running(Api(witness.context())) as server:
+        yield server
 
 
 def kubeconfig(tmp_path: Path, url: str, **cluster: Any) -> Path:
@@ -173,20 +159,18 @@ def test_credentials_that_are_not_known_are_those_of_the_kubeconfig(api: Api, cl
         cluster.node("win1")
 
 
-def test_a_server_of_another_authority_is_not_trusted_and_not_asked_again(plain: Api, tmp_path: Path) -> None:
+def test_a_server_of_another_authority_is_not_trusted_and_not_asked_again(tmp_path: Path) -> None:
     pair = Authority().issue(Identity("api", (), addresses=("127.0.0.1",)), ("server auth",))
     (tmp_path / "pair").write_bytes(pair.certificate + pair.key)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(tmp_path / "pair")
-    api = plain
-    api.socket = tls.wrap_socket(api.socket, server_side=True)
     ours = b64encode(Authority().pem).decode()
-    url = api.url.replace("http:", "https:")
-    path = kubeconfig(tmp_path, url, **{"certificate-authority-data": ours})
-    found = Cluster.open({"kubeconfig": str(path), "context": ""})
-    assert found is not None
-    with pytest.raises(ClusterError, match=f"^{url} is not trusted: .*certificate.*tls-server-name") as raised:
-        found.version()
+    with witness.running(Api(tls)) as api:
+        path = kubeconfig(tmp_path, api.url, **{"certificate-authority-data": ours})
+        found = Cluster.open({"kubeconfig": str(path), "context": ""})
+        assert found is not None
+        with pytest.raises(ClusterError, match=f"^{api.url} is not trusted: .*certificate.*tls-server-name") as raised:
+            found.version()
     assert not raised.value.passing
 
 

@@ -11,17 +11,60 @@ from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.lab.cluster.pki import Authority, Identity
 
-HOST = "127.0.0.1"
+HOST, HANDSHAKE_S = "127.0.0.1", 30
 
 
 @cache
 def authority() -> Authority:
     """The one that signs the server's certificate and those of its clients."""
     return Authority()
+
+
+class Server(ThreadingHTTPServer):
+    """On 127.0.0.1, over TLS where it has a context. The handshake belongs to the connection's own thread: in `accept`
+    one client that says nothing would hold up all others, and the server's end with them."""
+
+    daemon_threads = True
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler], tls: ssl.SSLContext | None = None) -> None:
+        super().__init__((HOST, 0), handler)
+        self.tls = tls
+
+    @property
+    def port(self) -> int:
+        return int(self.server_address[1])
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        if self.tls is None:
+            super().finish_request(request, client_address)
+            return
+        request.settimeout(HANDSHAKE_S)
+        with self.tls.wrap_socket(request, server_side=True) as secured:
+            secured.settimeout(None)
+            super().finish_request(secured, client_address)
+
+    def handle_error(self, *_about: Any) -> None:
+        """Who does not trust it hangs up."""
+
+
+S = TypeVar("S", bound=Server)
+
+
+@contextmanager
+def running(server: S) -> Iterator[S]:
+    """It answers; it and its thread end with it."""
+    with server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 class _Witness(BaseHTTPRequestHandler):
@@ -51,17 +94,8 @@ class _Witness(BaseHTTPRequestHandler):
 @contextmanager
 def serving(*, tls: bool) -> Iterator[int]:
     """Its port on 127.0.0.1."""
-    with ThreadingHTTPServer((HOST, 0), _Witness) as server:
-        server.daemon_threads = True
-        if tls:
-            server.socket = context().wrap_socket(server.socket, server_side=True)
-        server.handle_error = lambda *_about: None  # type: ignore[method-assign]  # who does not trust it hangs up
-        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        try:
-            yield server.server_address[1]
-        finally:
-            server.shutdown()
+    with running(Server(_Witness, context() if tls else None)) as server:
+        yield server.port
 
 
 def context() -> ssl.SSLContext:

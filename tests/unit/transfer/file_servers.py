@@ -7,13 +7,13 @@ import ssl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from tests.lab.cluster.pki import Authority, Identity
+from tests.unit.cluster import witness
 
 PROGRAM = b"MZ, a program"
 SHA256 = hashlib.sha256(PROGRAM).hexdigest()
@@ -65,14 +65,8 @@ class _Server(BaseHTTPRequestHandler):
 
 @contextmanager
 def _serving(context: ssl.SSLContext | None = None) -> Iterator[int]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Server) as server:
-        server.daemon_threads = True
-        server.handle_error = lambda *_about: None  # type: ignore[method-assign]
-        if context:
-            server.socket = context.wrap_socket(server.socket, server_side=True)
-        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        yield server.server_address[1]
-        server.shutdown()
+    with witness.running(witness.Server(_Server, context)) as server:
+        yield server.port
 
 
 @contextmanager
