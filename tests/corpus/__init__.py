@@ -7,6 +7,7 @@ repositories.yml  whole repositories, by version and sum, and what a person judg
 planted.yml       mistakes that were put into small manifests of our own, and the rule that has to find each
 values/           mistakes in values, which taught the rules; frozen/ the set that did not
 verdicts/         what upstream's own validation of Pods answers to the pods of all three (tests/real/apiserver_judge)
+verdicts/objects/  what a whole kube-apiserver answers to objects of every kind (tests/real/objects.py)
 """
 
 from __future__ import annotations

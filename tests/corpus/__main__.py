@@ -1,7 +1,7 @@
 """How right the linter is, as a table and one line of JSON: `python -m tests.corpus`; --build builds helm and kubectl.
 
     {"manifests": n, "findings": n, "right": n, "errors": n, "false_errors": n, "planted": n, "found": n,
-     "upstream": n, "agree": n, "unasked": n,
+     "upstream": n, "agree": n, "unasked": n, "objects": {"asked": n, "agree": n, "unasked": n},
      "repositories": n, "with_charts_or_overlays": n, "repository_false_errors": n or null,
      "repository_findings": {"found": n, "judged": n, "right": n} or null,
      "charts": {"seen": n, "rendered": n, "unchecked": n, "errors": n} or null,
@@ -13,7 +13,8 @@
 
 `errors` are findings of severity error in the public manifests, `false_errors` those that a person judged false;
 `upstream` counts the pods that upstream's validation was asked about, `agree` those that the linter rejects for the
-very fields, `unasked` those that are younger than its records. `repositories` are whole ones (repositories.py), read
+very fields, `unasked` those that are younger than its records; `objects` are those of every kind that a whole
+kube-apiserver was asked about (objects.py). `repositories` are whole ones (repositories.py), read
 from the registries, with helm and kubectl: without them nothing is known of their findings, charts and overlays (null).
 `repository_false_errors` are errors that nobody judged right; `judged` and `right` are of any severity.
 `hook_equals_folder`: hook.py; `frozen` is the set that no rule was mended on; `types` are values and places of fields
@@ -43,7 +44,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import P
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.report import as_text
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import UNSEEN
 
-from . import frozen, rendered_by, types, values
+from . import frozen, objects, rendered_by, types, values
 from .facts import object_of
 from .hook import hook_equals_folder
 from .planted import Planted, mistakes
@@ -145,6 +146,8 @@ def main(whole: Sequence[Repository] = ()) -> int:
             complaints.append(f"{known.name}: it cannot be read: {known.reason}")
     judged = compare()
     complaints += judged.differences
+    of_server = [objects.compare(each.stem) for each in sorted(objects.RECORDS.glob("*.json"))]
+    complaints += [difference for each in of_server for difference in each.differences]
     for rule, verdicts in sorted(rules.items()):
         print(
             f"{rule:<34}" + "  ".join(f"{verdict} {count}" for verdict, count in sorted(verdicts.items(), reverse=True))
@@ -155,7 +158,7 @@ def main(whole: Sequence[Repository] = ()) -> int:
     complaints_of_hook = [name for name, equal in (hook or {}).items() if not equal]
     complaints += complaints_of_hook
     print("".join(f"hook and folder differ: {name}\n" for name in complaints_of_hook), end="")
-    print(json.dumps(line(totals, judged, hook)))
+    print(json.dumps(line(totals, judged, hook, of_server)))
     return 1 if complaints or totals["false_errors"] else 0
 
 
@@ -177,7 +180,12 @@ def counted(known: Repository) -> Counter[str]:
     )
 
 
-def line(totals: Counter[str], judged: Comparison, hook: dict[str, bool] | None = None) -> dict[str, Any]:
+def line(
+    totals: Counter[str],
+    judged: Comparison,
+    hook: dict[str, bool] | None = None,
+    of_server: Sequence[objects.Comparison] = (),
+) -> dict[str, Any]:
     known = totals["repositories"] and not rendered_by.missing()
     names = ("manifests", "findings", "right", "errors", "false_errors", "planted", "found")
     return {
@@ -185,6 +193,7 @@ def line(totals: Counter[str], judged: Comparison, hook: dict[str, bool] | None 
         "upstream": judged.pods,
         "agree": judged.agree,
         "unasked": judged.unasked,
+        "objects": {name: sum(getattr(each, name) for each in of_server) for name in ("asked", "agree", "unasked")},
         "repositories": totals["repositories"],
         "with_charts_or_overlays": totals["with_charts_or_overlays"],
         "repository_false_errors": totals["repository_false_errors"] if known else None,

@@ -27,8 +27,9 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import (
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import IDS, RULES
 
+from . import objects
 from .repositories import read_file
-from .upstream import FIXTURES, HERE, place, pods, theirs
+from .upstream import FIXTURES, HERE, place, pods, theirs, whole_or_field
 
 DROPPED = ("linux-command",)
 """Rules that went, since others say the same."""
@@ -86,8 +87,11 @@ def _threads(rule: str) -> tuple[str, ...]:
 
 
 def _refused() -> Iterator[str]:
-    """Rules that say of a pod's field what a record of upstream's validation says of it."""
+    """Rules that say of a field what a record of upstream's validation, or of a whole API server, says of it."""
     from tests.unit.lint.judged import judged_pods
+
+    for path in objects.RECORDS.glob("*.json"):
+        yield from objects.compare(path.stem).rules
 
     records = [(path, list(pods())) for path in sorted((HERE / "verdicts").glob("*.json"))]
     for path in sorted(FIXTURES.glob("*.json")):
@@ -104,8 +108,7 @@ def _refused() -> Iterator[str]:
 
 def _agreeing(pod: dict[str, Any], minor: int, fields: set[str]) -> Iterator[str]:
     for finding in lint(live_documents([pod]), Profile(minor=minor)).findings if fields else ():
-        whole = "hostProcess" in finding.message and re.fullmatch(r"spec\.\w+\[\d+\]", finding.path)
-        named = "spec" if whole else place(finding.path)
+        named = place(whole_or_field(finding, finding.path))
         if finding.severity is Severity.ERROR and "API server rejects" in finding.message and named in fields:
             yield finding.rule
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.engine import lint
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.manifest import live_documents, objects_of
-from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Severity
+from ansible_collections.winkube.node.plugins.plugin_utils.lint.model import Finding, Severity
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import Profile
 from ansible_collections.winkube.node.plugins.plugin_utils.lint.workload import pods_of
 
@@ -108,16 +108,23 @@ def ours(pod: dict[str, Any], minor: int) -> set[str]:
     for found in report.found:
         finding = found.finding
         if finding.severity is Severity.ERROR and "API server rejects" in finding.message:
-            # Of a pod that is HostProcess in part the API server says "spec", we say which container does not fit.
-            whole = "hostProcess" in finding.message and re.fullmatch(r"spec\.\w+\[\d+\]", finding.path)
-            named.add("spec" if whole else place(finding.path))
+            named.add(place(whole_or_field(finding, finding.path)))
     return named
+
+
+def whole_or_field(finding: Finding, path: str) -> str:
+    """Of a pod that is HostProcess in part the API server says "spec", we say which container does not fit."""
+    return "spec" if "hostProcess" in finding.message and re.fullmatch(r"spec\.\w+\[\d+\]", path) else path
+
+
+def is_asked(kind: str, field: str) -> bool:
+    """Whether an error is about what the facts hold, and what a pod has from its beginning."""
+    return (kind not in _LEFT_OUT or place(field) in _ASKED) and field != _LATER
 
 
 def theirs(verdict: dict[str, Any]) -> set[str]:
     """The fields that upstream rejects, without what is wrong for want of facts."""
-    named = {(error["type"], place(error["field"])) for error in verdict["errors"]}
-    return {field for kind, field in named if (kind not in _LEFT_OUT or field in _ASKED) and field != _LATER}
+    return {place(error["field"]) for error in verdict["errors"] if is_asked(error["type"], error["field"])}
 
 
 def compare() -> Comparison:

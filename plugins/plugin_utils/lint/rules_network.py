@@ -401,7 +401,7 @@ RULES: tuple[Rule, ...] = (
         level=always(Severity.ERROR),
         find=_single_ipv6(told=True),
         message="the Service is IPv6-only; Windows nodes have no single-stack IPv6, only dual-stack clusters"
-        " serve it, and in one of IPv4 the API server refuses it.",
+        " serve it, and in one of IPv4 the API server rejects it.",
         remedy="Use IPv4, or tell the linter that the cluster has both (ip_families).",
         source=DOC,
         kinds=_SERVICE,

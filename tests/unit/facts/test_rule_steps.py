@@ -25,8 +25,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.lint.profile import N
 LINT = Path(rulebook.__file__).parent
 OF_LINTER = sorted(LINT.glob("*.py"))
 MINORS = range(OLDEST_MINOR, NEWEST_MINOR + 1)
-# What reads what the user wrote.
-READS = {"profile.py": {"_minor", "apply_settings"}}
+# What reads what the user wrote, and a product of the linter that is no rule.
+READS = {"profile.py": {"_minor", "apply_settings"}, "policies.py": {"build_policies"}}
 
 
 def versions_compared(text: str, but: frozenset[str] = frozenset()) -> Iterator[str]:

@@ -197,7 +197,7 @@ def _shown(value: Any) -> str:
 
 def index() -> str:
     """The text between the marks of docs/workload_lint.md."""
-    from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import RULES
+    from ansible_collections.winkube.node.plugins.plugin_utils.lint.rulebook import RULES, UNSEEN
 
     from tests.corpus.standing import standings
 
@@ -207,6 +207,8 @@ def index() -> str:
         known = standings()[rule.id]
         hits = f"{known.right}, {known.false}" if known.right or known.false else ""
         lines.append(f"| [{rule.id}](rules/{rule.id}.md) | {rule.title} | {rule.level.describe()} | {hits} | {fixed} |")
+    held_back = ", ".join(f"[{rule}](rules/{rule}.md)" for rule in sorted(UNSEEN))
+    lines += ["", f"Information for want of anybody who has shown their failure: {held_back}."]
     return "\n".join(lines) + "\n"
 
 

@@ -26,4 +26,4 @@ CLEAN = yaml.safe_load((FIXTURES / "rules" / "service-type.yml").read_text(encod
 def test_a_type_that_there_is_not_is_told(kind: str, flagged: bool) -> None:
     assert "type: LoadBalancer" in CLEAN
     found = findings(CLEAN.replace("type: LoadBalancer", f"type: {kind}"), {})
-    assert [each.severity.name[0] for each in found if each.rule == "service-type"] == ["I"] * flagged
+    assert [each.severity.name[0] for each in found if each.rule == "service-type"] == ["E"] * flagged

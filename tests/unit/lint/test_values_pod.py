@@ -26,8 +26,8 @@ def ids(*findings_: Any) -> list[str]:
 def test_huge_pages_of_any_size_in_limits_and_requests(part: str) -> None:
     patch = one_container(resources={part: {"hugepages-1Gi": "1Gi", "hugepages-2Mi": "2Mi", "ephemeral-storage": 1}})
     assert places("huge-pages", patch) == [
-        f"I spec.containers[0].resources.{part}.hugepages-1Gi",
-        f"I spec.containers[0].resources.{part}.hugepages-2Mi",
+        f"E spec.containers[0].resources.{part}.hugepages-1Gi",
+        f"E spec.containers[0].resources.{part}.hugepages-2Mi",
     ]
 
 
@@ -39,7 +39,7 @@ def test_huge_pages_as_a_medium(medium: str, flagged: bool) -> None:
     patch = {"spec": {"volumes": [{"name": "v", "emptyDir": {"medium": medium}}]}}
     found = [each for each in findings(patch, {}) if each.rule == "huge-pages"]
     assert [f"{each.severity.name[0]} {each.path}" for each in found] == (
-        ["I spec.volumes[0].emptyDir.medium"] if flagged else []
+        ["E spec.volumes[0].emptyDir.medium"] if flagged else []
     )
     assert all(each.message.startswith(f"emptyDir.medium {medium}: huge pages are not impl") for each in found)
 

@@ -342,7 +342,7 @@ def test_the_build_of_an_image_and_of_the_node(tag: str, build: int) -> None:
     assert f"{found.severity.name[0]} {found.path}" == f"E {path}"
     made_for = f"{TITLES[build]} (build {build}), the pod selects {TITLES[other]} (build {other})"
     assert f"is made for {made_for}" in found.message
-    assert places("windows-build-not-selected", {"spec": image}, builds=[build, other]) == [f"I {path}"]
+    assert places("windows-build-not-selected", {"spec": image}, builds=[build, other]) == [f"W {path}"]
     assert (
         places("windows-build-not-selected", {"spec": image}, builds=[build])
         == places("windows-build-not-selected", {"spec": image})
@@ -375,7 +375,7 @@ def test_from_windows_server_2022_on_a_node_runs_the_ltsc_before_it(tag: str, no
     path = "spec.containers[0].image"
     selecting = {"spec": {**image, "nodeSelector": {BUILD: f"10.0.{node}"}}}
     assert places("windows-build-mismatch", selecting) == ([] if runs else [f"E {path}"])
-    assert places("windows-build-not-selected", {"spec": image}, builds=[node]) == ([] if runs else [f"I {path}"])
+    assert places("windows-build-not-selected", {"spec": image}, builds=[node]) == ([] if runs else [f"W {path}"])
 
 
 @pytest.mark.row("LM-61", "SC-11")
@@ -394,7 +394,7 @@ def test_builds_are_read_off_the_class_and_off_the_nodes() -> None:
     text = several.of(of_class, pod={"spec": {**image, "runtimeClassName": "mine"}})
     assert places("windows-build-mismatch", text) == ["E spec.containers[0].image"]
     nodes = several.of(several.node(taints=[TAINT]), pod={"spec": image})
-    assert places("windows-build-not-selected", nodes, builds=["ltsc2019"]) == ["I spec.containers[0].image"], (
+    assert places("windows-build-not-selected", nodes, builds=["ltsc2019"]) == ["W spec.containers[0].image"], (
         "the nodes know better"
     )
 

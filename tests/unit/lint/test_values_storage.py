@@ -260,7 +260,7 @@ def test_block_devices_of_a_container() -> None:
 @pytest.mark.parametrize(("medium", "flagged"), [("Memory", True), ("", False), (None, False)])
 def test_memory_as_a_medium(medium: str | None, flagged: bool) -> None:
     found = places("memory-volume", mounting({"emptyDir": {} if medium is None else {"medium": medium}}))
-    assert found == (["I spec.volumes[0].emptyDir.medium"] if flagged else [])
+    assert found == (["W spec.volumes[0].emptyDir.medium"] if flagged else [])
 
 
 # -- users, modes, growth ----------------------------------------------------------------------------------------------
