@@ -57,6 +57,8 @@ def main(arguments: list[str]) -> int:
     left = list(not_run(all_cases(), there, ran))
     report.write(path, iter(left))
     figures = summary([*report.lines.values(), *left], found, time.monotonic() - began)
+    for counted in report.figures:
+        print(json.dumps(counted))
     print(json.dumps(figures))
     if lane_reports.wanted() and not rest:
         print(recorded(figures))

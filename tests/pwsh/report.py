@@ -34,6 +34,8 @@ TRACES = "WINKUBE_TRACES"
 """Names a folder: each test has the processes that it starts write to a file of its own in there (trace.py)."""
 STARTS = "starts"
 """The property in which a test says how long each process of a module or a runner took."""
+FIGURES = "figures"
+"""The property in which a test says what it counted; the run prints it as a line of JSON."""
 
 
 def report_of(platform: Platform) -> Path:
@@ -76,11 +78,13 @@ class Report:
 
     def __init__(self) -> None:
         self.lines: dict[str, dict[str, Any]] = {}
+        self.figures: list[dict[str, int]] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "teardown" and report.nodeid in self.lines:
             starts = cast(list[float], dict(report.user_properties).get(STARTS, []))
             self.lines[report.nodeid]["starts"] = [round(each, 2) for each in starts]
+            self.figures += cast(list[dict[str, int]], [one for name, one in report.user_properties if name == FIGURES])
         if report.when != "call" and report.outcome == "passed":
             return
         name, _, rest = report.nodeid.rpartition("::")[2].partition("[")

@@ -30,7 +30,7 @@ def _words() -> Mapping[str, frozenset[str]]:
 
 _WORDS = _words()
 UNIX_TOOLS, WORDS_OF_CMD, POWERSHELL_ALIASES = (_WORDS[kind] for kind in ("unix", "cmd", "alias"))
-ONLY_IN_5_1, GONE_IN_7, ONLY_IN_7 = (_WORDS[kind] for kind in ("alias-5.1", "only-5.1", "only-7"))
+ONLY_IN_5_1, GONE_IN_7 = _WORDS["alias-5.1"], _WORDS["only-5.1"]
 APPLICATIONS = _WORDS["product"]
 PARAMETERS = {
     kind.removeprefix("parameters-"): words for kind, words in _WORDS.items() if kind.startswith("parameters-")

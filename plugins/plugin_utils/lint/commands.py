@@ -18,6 +18,7 @@ from subprocess import list2cmdline
 
 from ..engine import command_line
 from ..facts.base_images import program_name
+from . import powershell
 
 EXEC, CMD, WINDOWS_POWERSHELL, PWSH = "exec", "cmd", "powershell", "pwsh"
 SHELLS = {"cmd": CMD, "powershell": WINDOWS_POWERSHELL, "pwsh": PWSH}
@@ -50,13 +51,15 @@ class Call:
 class Script:
     """The calls of one shell, or (`shell` exec) the only call without a shell.
 
-    `first`: the number of words before the text. `text`: what the shell reads.
+    `first`: the number of words before the text. `text`: what the shell reads. `refusal`: why PowerShell runs nothing
+    of it.
     """
 
     shell: str
     calls: tuple[Call, ...]
     text: str = ""
     first: int = 0
+    refusal: powershell.Refusal | None = None
 
     @property
     def powershell(self) -> bool:
@@ -83,6 +86,17 @@ def scripts(words: Sequence[str], host_process: bool = False) -> Iterator[Script
         return
     yield Script(EXEC, (Call(tuple(words), tuple(words), last=True),))
     yield from _inner(words, 0)
+
+
+_REFERENCE = re.compile(r"\$(?:\$|\([^)]*\)|.)", re.DOTALL)
+
+
+def expanded(words: Sequence[str]) -> tuple[str, ...]:
+    """Words as the kubelet hands them over: `$$` is one. It expands commands, args and probes, no hooks.
+
+    Source: k8s.io/kubernetes third_party/forked/golang/expansion; pkg/kubelet/prober, pkg/kubelet/lifecycle.
+    """
+    return tuple(_REFERENCE.sub(lambda found: found.group().replace("$$", "$", 1), word) for word in words)
 
 
 _PREFIX = "cmd /c "
@@ -143,10 +157,15 @@ def _inner(words: Sequence[str], depth: int) -> Iterator[Script]:
 
 def _read(shell: str, text: str, place: int, depth: int) -> Iterator[Script]:
     """The script of a shell, and those of shells in it, which count as at the same place."""
-    calls = tuple((_parse_cmd if shell == CMD else _parse_powershell)(text))
+    refusal = None
+    if shell == CMD:
+        calls = tuple(_parse_cmd(text))
+    else:
+        parsed, refusal = _parse_powershell(text, shell == PWSH)
+        calls = tuple(parsed)
     counts = shell == CMD and any(call.words[:2] == ("for", "/l") for call in calls)
     calls = (*calls[:-1], replace(calls[-1], last=True, loops=counts or calls[-1].loops)) if calls else calls
-    yield Script(shell, calls, text, place)
+    yield Script(shell, calls, text, place, refusal)
     for call in calls:
         if call.words and call.program in SHELLS:
             for each in _inner(call.words, depth + 1):
@@ -183,14 +202,6 @@ def _text_at(shell: str, words: Sequence[str]) -> int:
 _CMD_TOKEN = re.compile(
     r"""(?P<op>&&|\|\||&|\||\n)|(?P<to>[012]?(?:>>?|<)(?:&[012])?)|(?P<paren>[()])|(?P<blank>[ \t\r]+)"""
     r"""|(?P<word>(?:\^.|"[^"]*"?|[^\s&|<>()"^])+)""",
-    re.DOTALL,
-)
-_POWERSHELL_TOKEN = re.compile(
-    r"""(?P<comment><\#(?:[^#]|\#(?!>))*(?:\#>)?|(?<![^\s;])\#[^\n]*)|(?P<op>&&|\|\||;|\||\n|(?<!\$)[{}])|(?P<to>[*0-9]?>>?(?:&1)?)|(?P<paren>[()])"""
-    # A here-string first, since a quote within ends it not.
-    r"""|(?P<blank>[ \t\r]+)|(?P<call>&)|(?P<word>(?:@'[ \t\r]*\n(?:[^\n]|\n(?!'@)){0,2000}\n'@"""
-    r"""|@"[ \t\r]*\n(?:[^\n]|\n(?!"@)){0,2000}\n"@|`.|"(?:`.|""|[^"`])*"?|'(?:''|[^'])*'?|\$\{[^}]{0,200}\}"""
-    r"""|\$\([^)]{0,2000}\)|@?\([^)]{0,2000}\)(?=[.\[])|[^\s;|&{}()>"'`])+)""",
     re.DOTALL,
 )
 
@@ -260,45 +271,19 @@ def _is_program(text: str) -> bool:
     return bool(_PROGRAM.fullmatch(text) and (_ENDING.search(text) or re.match(r"[A-Za-z]:|%\w+%|[\\/.]", text)))
 
 
-def _parse_powershell(text: str) -> Iterator[Call]:
+def _parse_powershell(text: str, seven: bool) -> tuple[Iterator[Call], powershell.Refusal | None]:
+    """Calls by PowerShell's rules, and why it runs none of them."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1]:
         text = text[1:-1]
-    words: list[str] = []
-    files: list[str] = []
-    blocks: list[bool] = []
-    endless = 0
-    before, redirected = "", False
-    for found in _POWERSHELL_TOKEN.finditer(text):
-        kind, token = str(found.lastgroup), found.group()
-        if kind in ("op", "paren"):
-            if words:
-                yield _call_of_powershell(words, before, files, endless > 0)
-                words, files = [], []
-            before = token
-            if token == "{":
-                blocks.append(bool(_ENDLESS.search(text, max(0, found.start() - _LOOP), found.start())))
-                endless += blocks[-1]
-            elif token == "}" and blocks:
-                endless -= blocks.pop()
-        elif kind == "to":
-            redirected = "&" not in token
-        elif kind == "word" and redirected:
-            files.append(_strip_for_powershell(token))
-            redirected = False
-        elif kind == "word":
-            words.append(token)
-    if words:
-        yield _call_of_powershell(words, before, files, endless > 0)
+    commands, refusal = powershell.read(text, seven)
+    return (_call_of_powershell(each) for each in commands), refusal
 
 
-_ENDLESS = re.compile(r"(?:\bwhile\s*\(\s*(?:\$true|1)\s*\)|\bfor\s*\(\s*;\s*;\s*\))\s*$", re.IGNORECASE)
-_LOOP = 60
-"""Characters in which the head of such a loop stands."""
-
-
-def _call_of_powershell(words: Sequence[str], before: str, files: Sequence[str], loops: bool) -> Call:
-    return Call(tuple(map(_strip_for_powershell, words)), tuple(words), before, tuple(files), loops=loops)
+def _call_of_powershell(command: powershell.Command) -> Call:
+    words = tuple(map(_strip_for_powershell, command.words))
+    files = tuple(map(_strip_for_powershell, command.files))
+    return Call(words, command.words, command.after, files, loops=command.loops)
 
 
 def _strip_for_powershell(word: str) -> str:

@@ -14,7 +14,6 @@ from ..facts.base_images import (
     APPLICATIONS,
     GONE_IN_7,
     ONLY_IN_5_1,
-    ONLY_IN_7,
     PARAMETERS,
     POWERSHELL_ALIASES,
     UNIX_TOOLS,
@@ -34,6 +33,7 @@ from .commands import (
     WINDOWS_POWERSHELL,
     Call,
     Script,
+    expanded,
     is_cmdlet,
     list_strays,
     loses_its_quotes,
@@ -105,6 +105,8 @@ def _runs(case: PodCase) -> Iterator[Run]:
             if isinstance(words, list) and words:
                 more = as_list(container.value.get("args")) if place == ("command",) else []
                 run = tuple(map(str, (*words, *more)))
+                if place[0] != "lifecycle":
+                    run = expanded(run)
                 yield Run(container, place, run, len(words), tuple(scripts(run, by_cmd)), by_cmd)
 
 
@@ -358,21 +360,15 @@ def _slips_of_a_call(call: Call) -> Iterator[Slip]:
 
 
 def _slips_of_powershell(script: Script, no_browser: bool) -> Iterator[Slip]:
+    if script.refusal:
+        yield Slip(script.refusal.what, True, script.refusal.value)
     for call in script.calls:
-        if script.shell == WINDOWS_POWERSHELL and call.after in ("&&", "||"):
-            yield Slip(f"Windows PowerShell 5.1 has no {call.after}, and runs nothing of the script", True, call.after)
-        if call.program in ("while", "for", "if") and len(call.words) > 1:
-            slip = f"after {call.program} PowerShell wants a ( and runs nothing of the script without it"
-            yield Slip(slip, True, " ".join(call.words[:2]))
         for word in call.words:
             if (found := _PERCENT.search(word)) and call.program not in ("cmd", "foreach-object"):
                 yield Slip("PowerShell leaves percent signs as they are written; write $env:NAME", False, found.group())
         for file in call.files:
             if file.startswith("/dev/"):
                 yield Slip("there is no such folder; write $null", False, file)
-        if script.shell == WINDOWS_POWERSHELL:
-            for word in set(call.words).intersection(ONLY_IN_7):
-                yield Slip(f"Windows PowerShell 5.1 has no {word}, and runs nothing of the script", True, word)
         for word in call.words[1:] if call.program in PARAMETERS else ():
             option = word[1:].lower() if re.fullmatch(r"-[A-Za-z]{2,}", word) else ""
             if option and not any(name.startswith(option) for name in PARAMETERS[call.program]):
