@@ -29,6 +29,7 @@ from tests.integration.lab import ROOT, Bench, Run
 from tests.integration.optional import OPTIONAL
 from tests.integration.site import SITE, differences, variables
 from tests.integration.test_seams import programs, slow_source, start, wait_for_download
+from tests.quality.page_text import as_cell
 
 pytestmark = pytest.mark.slow
 PAGE = ROOT / "docs" / "bad-inputs.md"
@@ -276,8 +277,7 @@ def refused(case: Case, here: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def cells(what: str, told: str, status: int, changed: str = "nothing") -> str:
     told = re.sub(r"(The roles have: )[\w, ]+", r"\1...", told).replace(", ".join(OPTIONAL), "...")
     told = re.sub(r"(after) [\d.]+ s\b", r"\1 2 s", told)
-    told = told.replace("|", "\\|").replace("<", "&lt;")
-    return f"| {what} | {told} | {status} | {changed} |"
+    return f"| {what} | {as_cell(told)} | {status} | {changed} |"
 
 
 def row(bench: Bench, case: Case) -> str:

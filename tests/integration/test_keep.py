@@ -12,6 +12,7 @@ import pytest
 from tests.integration.lab import ROOT, Bench, Run, until
 from tests.integration.site import CONFIG
 from tests.integration.test_budget import NEWER, a_mark, change, is_cordoned, mark_of
+from tests.integration.test_record import read
 from tests.integration.whole import BRIDGE, DIAGNOSE, Whole
 from tests.lab.cluster import tenants
 from tests.lab.cluster.kinds import BY_NAME
@@ -56,7 +57,7 @@ def test_a_look_reads_one_list_of_nodes_and_asks_no_machine(two: Kept) -> None:
     assert "win2: Cordoned: A person has cordoned it." in other.output, other
     file = two.bench.directory / "look.jsonl"
     assert two.site(playbook=LOOK, winkube_look_fail=False, winkube_record_file=str(file)).rc == 0
-    told = {each["node"]: each for each in map(json.loads, file.read_text(encoding="utf-8").splitlines())}
+    told = read(file)
     assert told["win1"]["notes"] == [] and told["win2"]["notes"] == ["Cordoned: A person has cordoned it."], told
     assert {(each["state"], each["ready"], each["versions"]["kubernetes"]) for each in told.values()} == {
         ("ok", "True", BRIDGE.kubernetes)

@@ -18,6 +18,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.network.cni_guess imp
 from ansible_collections.winkube.node.plugins.plugin_utils.words.cause import Area
 from ansible_collections.winkube.node.plugins.plugin_utils.words.causes_cni import RULES
 
+from tests.quality.page_text import as_cell
+
 ISSUE = re.compile(r"\b([\w.-]+/[\w.-]+)#(\d+)")
 LINK = r"[\1#\2](https://github.com/\1/issues/\2)"
 _MARKED = {
@@ -31,7 +33,7 @@ _MARKED = {
 def mended() -> list[str]:
     """The rows of what a command mends."""
     return [
-        f"| `{each.id}` | {_cell(each.title)} | {_cell(each.remedy.plain)} | {_cell(each.remedy.cuts_off)} |"
+        f"| `{each.id}` | {as_cell(each.title)} | {as_cell(each.remedy.plain)} | {as_cell(each.remedy.cuts_off)} |"
         for each in KNOWN.values()
         if each.remedy.automatic
     ]
@@ -40,7 +42,7 @@ def mended() -> list[str]:
 def advice() -> list[str]:
     """The rows of what is for a person."""
     return [
-        f"| `{each.id}` | {_cell(each.title)} | {_cell(each.remedy.plain)} | {_cell(each.remedy.ours('HOST'))} |"
+        f"| `{each.id}` | {as_cell(each.title)} | {as_cell(each.remedy.plain)} | {as_cell(each.remedy.ours('HOST'))} |"
         for each in KNOWN.values()
         if not each.remedy.automatic
     ]
@@ -50,7 +52,7 @@ def found_as(page: str) -> list[str]:
     """The rows of a question in docs/troubleshooting: the findings that its table names, as the diagnosis has them."""
     table = page.partition("<!-- generated: found -->")[2].partition("<!-- end of found -->")[0]
     findings = [KNOWN[each] for each in re.findall(r"^\| `([^`]+)`", table, re.MULTILINE)]
-    return [f"| `{each.id}` | {each.severity} | {_cell(each.title)} |" for each in findings]
+    return [f"| `{each.id}` | {each.severity} | {as_cell(each.title)} |" for each in findings]
 
 
 def questions(index: str, titles: Mapping[str, str]) -> list[str]:
@@ -111,7 +113,7 @@ def revisions() -> list[str]:
 
 
 def _said(each: BadRevision) -> str:
-    return f"{_cell(each.summary.removesuffix(each.source))}[source]({each.source})"
+    return f"{as_cell(each.summary.removesuffix(each.source))}[source]({each.source})"
 
 
 def _update(build: int, revision: int) -> str:
@@ -133,7 +135,7 @@ def network_checks() -> list[Check]:
 def network() -> list[str]:
     """The rows of what hns_check looks for."""
     return [
-        f"| `{each.id}` | {each.cause.severity} | {_cell(each.cause.title)} | {'needed' if each.needs else ''} "
+        f"| `{each.id}` | {each.cause.severity} | {as_cell(each.cause.title)} | {'needed' if each.needs else ''} "
         f"| {ISSUE.sub(LINK, each.cause.issue)} |"
         for each in network_checks()
     ]
@@ -142,7 +144,7 @@ def network() -> list[str]:
 def guesses() -> list[str]:
     """The rows of the CNIs, and by which names each is guessed."""
     return [
-        f"| `{cni}` | " + "; ".join(_MARKED[mark.what].format(_cell(mark.pattern)) for mark in marks) + " |"
+        f"| `{cni}` | " + "; ".join(_MARKED[mark.what].format(as_cell(mark.pattern)) for mark in marks) + " |"
         for cni, marks in groupby(MARKS, key=lambda mark: mark.cni)
     ]
 
@@ -155,11 +157,7 @@ def gmsa_floors() -> list[str]:
 def rules() -> list[str]:
     """The rows of the rules of cni.conf."""
     return [
-        f"| `{name}` | {each.cause.severity} | {'refuses' if each.is_refused else 'warns'} | {_cell(each.cause.why)} "
+        f"| `{name}` | {each.cause.severity} | {'refuses' if each.is_refused else 'warns'} | {as_cell(each.cause.why)} "
         f"| {'yes' if each.mended else ''} | {ISSUE.sub(LINK, each.cause.issue)} |"
         for name, each in RULES.items()
     ]
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("<", "&lt;")

@@ -17,6 +17,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts import windows_
 from ansible_collections.winkube.node.plugins.plugin_utils.facts.message import Message, Rule
 from ansible_collections.winkube.node.plugins.plugin_utils.words.precedence import KINDS
 
+from tests.quality.page_text import as_text
+
 SYMPTOMS = {
     "The Node is not Ready": ("node", "kubelet"),
     "A program of the node does not start, or Windows is in its way": ("start", "services", "host"),
@@ -69,9 +71,9 @@ def _cause(identity: str, texts: Sequence[str]) -> list[str]:
     said = "; ".join(f"`{each}`" for each in _most_telling(texts))
     to_do = MENDED if cause.remedy.automatic else ADVISED
     line = " ".join(
-        part for part in (said and f"{said}.", _plain(cause.why), f"[What to do]({to_do}): `{identity}`") if part
+        part for part in (said and f"{said}.", as_text(cause.why), f"[What to do]({to_do}): `{identity}`") if part
     )
-    return [f"### {_plain(cause.title)}", "", line, ""]
+    return [f"### {as_text(cause.title)}", "", line, ""]
 
 
 def _most_telling(texts: Sequence[str]) -> list[str]:
@@ -156,7 +158,3 @@ def _of_class(members: Any) -> str:
         return chr(argument)
     blank = (code.CATEGORY, code.CATEGORY_SPACE) in members or (code.CATEGORY, code.CATEGORY_NOT_WORD) in members
     return " " if blank else _GAP
-
-
-def _plain(text: str) -> str:
-    return text.replace("<", "&lt;")

@@ -50,6 +50,16 @@ class ServiceHost:
         self.connected = True
         self._manager.reported(self, state)
 
+    def until_asked_to_stop(self, takes_s: float, close: Callable[[], object] = lambda: None) -> Body:
+        """What a service does that works by itself: it waits, closes what it holds when it is asked to stop, takes its
+        time, and says that it has."""
+        while not self.stop_requested:
+            yield None
+        close()
+        yield takes_s
+        self.stopped()
+        return 0
+
     def stopped(self, exit_code: int = 0, specific: int = 0) -> None:
         """SERVICE_STOPPED; the process may go on for a while."""
         self._manager.reported(self, "stopped", exit_code, specific)

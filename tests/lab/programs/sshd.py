@@ -38,11 +38,7 @@ def serve(
     if refuses(node, resource_version(node.drive.read(argv[0])) or "0.0"):
         yield 0.2
         return 255
-    while not host.stop_requested:
-        yield None
-    yield 0.5
-    host.stopped()
-    return 0
+    return (yield from host.until_asked_to_stop(0.5))
 
 
 def refuses(node: SimulatedNode, version: str) -> bool:

@@ -25,8 +25,4 @@ def serve(
     node: SimulatedNode, argv: list[str], host: ServiceHost, caller: Caller
 ) -> Generator[float | None, None, int]:
     host.report("running")
-    while not host.stop_requested:
-        yield None
-    yield 0.5
-    host.stopped()
-    return 0
+    return (yield from host.until_asked_to_stop(0.5))

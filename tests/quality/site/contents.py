@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,13 +63,13 @@ def pages(root: Path) -> dict[str, str]:
     return found
 
 
-def boost(source: str | None, index: str) -> float:
-    """How much a hit in a page counts in the search; `index` is the index's text. The many titles of modules (no
+def boost(source: str | None, found: Iterable[Section]) -> float:
+    """How much a hit in a page counts in the search; `found` are the index's sections. The many titles of modules (no
     `source`), rules and checks would hide the pages that answer, as would pages about the project itself and tables of
     all findings or mistakes. The index only repeats titles."""
     if source in ELSEWHERE or source in _TABLES_OF_MISTAKES:
         return 0.1
-    background = {file for section in sections(index) if section.title == BACKGROUND for file in section.files}
+    background = {file for section in found if section.title == BACKGROUND for file in section.files}
     if source is None or source.startswith(("docs/rules/", "roles/")) or source in background:
         return 0.3
     return 0.5 if source.startswith("docs/troubleshooting/") or source in _TABLES_OF_FINDINGS else 1.0

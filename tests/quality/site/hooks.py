@@ -51,8 +51,11 @@ def plugins() -> tuple[reference.Plugin, ...]:
 
 
 @functools.cache
-def _index() -> str:
-    return (ROOT / contents.INDEX).read_text(encoding="utf-8")
+def _sections() -> tuple[contents.Section, ...]:
+    try:
+        return contents.sections((ROOT / contents.INDEX).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise PluginError(str(error)) from error
 
 
 def _collection() -> str:
@@ -77,11 +80,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     links = reference.Links(_collection(), plugins())
     for plugin in plugins():
         files.append(File.generated(config, plugin.page, content=reference.markdown(plugin, _collection(), links)))
-    try:
-        found = contents.sections(_index())
-    except ValueError as error:
-        raise PluginError(str(error)) from error
-    config.nav, missing = contents.navigation(found, clone())
+    config.nav, missing = contents.navigation(_sections(), clone())
     _add_plugins(config.nav)
     for path in missing:
         LOG.warning("%s stands in no table of %s: give it a line there", path, contents.INDEX)
@@ -105,7 +104,7 @@ def _add_plugins(nav: list[Any]) -> None:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     source = next((path for path, found in clone().pages.items() if found == page.file.src_uri), None)
-    page.meta["search"] = {"boost": contents.boost(source, _index())}
+    page.meta["search"] = {"boost": contents.boost(source, _sections())}
     if source is None:
         return markdown
     text = clone().rewritten(markdown, source)

@@ -93,12 +93,7 @@ def serve(
     yield 0.8
     if not silent:
         _listen(node, caller)
-    while not host.stop_requested:
-        yield None
-    node.pipes.close_of(caller.process.pid)
-    yield 0.3
-    host.stopped()
-    return 0
+    return (yield from host.until_asked_to_stop(0.3, lambda: node.pipes.close_of(caller.process.pid)))
 
 
 def _listen(node: SimulatedNode, caller: Caller) -> None:

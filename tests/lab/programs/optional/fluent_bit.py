@@ -135,12 +135,7 @@ def serve(
         caller.log(f"[error] {error}")
         return 1
     host.report("running")
-    while not host.stop_requested:
-        yield None
-    node.network.close_of(caller.process.pid)
-    yield 0.2
-    host.stopped()
-    return 0
+    return (yield from host.until_asked_to_stop(0.2, lambda: node.network.close_of(caller.process.pid)))
 
 
 PROGRAMS = {"fluent-bit": (main, serve)}

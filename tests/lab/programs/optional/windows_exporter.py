@@ -78,12 +78,7 @@ def serve(
         return 1
     if _listen(node, flags, caller):
         return 1
-    while not host.stop_requested:
-        yield None
-    node.network.close_of(caller.process.pid)
-    yield 0.2
-    host.stopped()
-    return 0
+    return (yield from host.until_asked_to_stop(0.2, lambda: node.network.close_of(caller.process.pid)))
 
 
 def _listen(node: SimulatedNode, flags: dict[str, str], caller: Caller) -> str:
