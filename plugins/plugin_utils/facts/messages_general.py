@@ -4,7 +4,7 @@
 """How each program says that something failed, whatever the reason, and words for a state: consequences, not causes.
 
 A file of its own: what only these fit is told as a place ("Not known: ..."), never as a definite cause, since the
-reason is what the line wraps, or stands elsewhere. They come last (words/messages.py). A test gives each literal of
+reason is what the line wraps, or stands elsewhere. They come last (words/precedence.py). A test gives each literal of
 upstream that wraps another error a reason without a pattern: what is known without it belongs here.
 """
 
@@ -26,7 +26,7 @@ PANIC = Message(
 with a code is not a mistake of the program: it is a place, below."""
 
 MESSAGES: tuple[Message | Rule, ...] = (
-    # Of one step, before those of a whole pod
+    # Of one step of a pod
     Message(
         "volume.of-image",
         r"failed to (?:copy|set ?up|get) (?:image )?volumes?:? |failed to mount image volume|stat volume in rootfs|"

@@ -20,7 +20,7 @@ PARTICULAR: tuple[Message, ...] = (
     ),
     Message("pod.cpu-zero", r"usageNanoCores\W{1,4}0\b", "https://github.com/containerd/containerd/issues/9531"),
 )
-"""Before what the table of messages says."""
+"""As particular as sentences (words/precedence.py)."""
 
 GENERAL: tuple[Message, ...] = (
     Message(
@@ -46,7 +46,7 @@ GENERAL: tuple[Message, ...] = (
         "learn.microsoft.com WSAECONNABORTED (10053); rancher/rancher#46344",
     ),
 )
-"""After it."""
+"""Of no program of the node: behind what these say."""
 
 STATES: tuple[Message, ...] = (
     Message("hns.no-management-address", r"waiting for the network to be created", _PAGE),

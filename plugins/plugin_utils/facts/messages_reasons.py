@@ -220,7 +220,7 @@ PEERS: tuple[Message | Rule, ...] = (
         never=(SHARE, PROCESS),
     ),
 )
-"""Of one peer each: before what is said in general."""
+"""Of one peer each: they stand over what is said in general."""
 
 GENERAL: tuple[Message | Rule, ...] = (
     Rule(

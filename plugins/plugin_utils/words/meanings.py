@@ -13,8 +13,9 @@ from .cause import Cause
 from .causes import CAUSES
 from .line import parse
 from .mended import CRASH, describe_fixes, find_fixes
-from .messages import PLACES, Told, read_text
+from .messages import Told, read_text
 from .places import NO_CAUSE, look_first, look_next, place_sentence
+from .precedence import PLACES
 from .records import Record
 from .several import row_of, row_of_all, several_of
 from .signs import sign_of, speak_twice

@@ -20,14 +20,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from ..facts import messages_general, messages_pasted
+from ..facts import messages_pasted
 from ..facts.ambiguous import Ambiguous
 from ..facts.message import Message, Rule
 from ..facts.message_places import ANY_STREAM
 from ..foreign.windows import cut_line
 from .line import parse
 from .over import OVER, REACHED, Ends, program_of
-from .precedence import KINDS, decide, is_named, kind
+from .precedence import KINDS, PLACES, decide, is_named, kind
 from .records import Record, moment, paragraphs, plain, records
 from .scan import Scanner
 from .several import row_of_all
@@ -38,9 +38,6 @@ PASTED = frozenset((*messages_pasted.PARTICULAR, *messages_pasted.GENERAL, *mess
 MESSAGES: tuple[Message | Rule, ...] = tuple(each for rows in KINDS for each in rows if each not in PASTED)
 """Rows that logs are searched for. Which one of those that fit a line is taken, words/precedence.py decides."""
 
-PLACES: frozenset[Message | Rule] = frozenset((*messages_general.MESSAGES, *messages_pasted.STATES))
-"""Consequences: they say where something failed or what state it is in, and not why. An answer that rests on them alone
-names the place, and no cause."""
 GENERAL = PLACES - {each for each in PLACES if each.finding in {"start.failed", "start.ended", "start.ends-at-once"}}
 """Not said where another line of the same text names a reason. That a program ended is said in any case."""
 

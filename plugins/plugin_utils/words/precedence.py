@@ -53,7 +53,9 @@ KINDS: tuple[tuple[Message | Rule, ...], ...] = (
 )
 """All rows, those that say the most first."""
 _KIND = {each: number for number, rows in enumerate(KINDS) for each in rows}
-_OUTER = frozenset((*messages_general.MESSAGES, *messages_pasted.STATES))
+PLACES: frozenset[Message | Rule] = frozenset((*messages_general.MESSAGES, *messages_pasted.STATES))
+"""Consequences: they say where something failed or what state it is in, and not why. An answer that rests on them alone
+names the place, and no cause."""
 
 
 def decide(text: str, rows: Sequence[Message | Rule]) -> Message | Rule | None:
@@ -66,14 +68,14 @@ def decide(text: str, rows: Sequence[Message | Rule]) -> Message | Rule | None:
     if len(possible) < 2:
         return possible[0] if possible else None
     first, *others = sorted(possible, key=lambda each: (is_named(each, possible), *_rank(each, text)))
-    if isinstance(first, Rule) or first.over == ANY or first in _OUTER:
+    if isinstance(first, Rule) or first.over == ANY or first in PLACES:
         return first
     end = _spans(first, text)[0][1]
     inner = (
         each
         for each in others
         if isinstance(each, Rule)
-        and each not in _OUTER
+        and each not in PLACES
         and each.finding not in {first.finding, *first.over}
         and _spans(each, text)[-1][0] >= end
     )

@@ -23,7 +23,8 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.message_places 
     OPERATIONS,
     RULE,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import MESSAGES, PLACES, find_messages
+from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import MESSAGES, find_messages
+from ansible_collections.winkube.node.plugins.plugin_utils.words.precedence import PLACES
 
 from tests.judge.case import load
 from tests.unit.diagnosis.samples import samples
