@@ -69,8 +69,12 @@ def test_look_and_keep_ask_for_what_they_are_granted(bench: Bench) -> None:
     cluster = whole.cluster
     rules = {"winkube_drain_options": tenants.OPTIONS}
     tenants.move_in(cluster, "win1")
+    add_large(cluster, "local", internalTrafficPolicy="Local")
+    add_large(cluster, "large")
     kept = whole.play(KEEP, winkube_containerd_log_level="debug", **rules, **access(cluster, "keep"))
     assert kept.rc == 0 and "cordoned win1" in kept.output and "uncordoned win1" in kept.output, kept
+    said = "these Services get none on a Windows node: default/large (70)."
+    assert said in " ".join(kept.output.split()) and "default/local" not in kept.output, kept
     before = len(written(cluster, "keep"))
     again = whole.play(KEEP, winkube_containerd_log_level="debug", **rules, **access(cluster, "keep"))
     paths = {
@@ -86,6 +90,17 @@ def test_look_and_keep_ask_for_what_they_are_granted(bench: Bench) -> None:
     assert other.rc == 0 and "OtherRelease" in other.output, other
     assert superfluous(asked(cluster, "look"), "look") == []
     assert superfluous(asked(cluster, "keep"), "keep") == []
+
+
+def add_large(cluster: Cluster, name: str, **spec: Any) -> None:
+    """A Service with more endpoints than a rule takes; by its traffic policy those of other nodes may not count."""
+    ports = [{"port": 80, "protocol": "TCP"}]
+    body: dict[str, Any] = {"metadata": {"name": name}, "spec": {"ports": ports, **spec}}
+    cluster.request("POST", "/api/v1/namespaces/default/services", body)
+    labels = {"kubernetes.io/service-name": name}
+    ends = [{"addresses": [f"10.244.9.{number}"], "conditions": {"ready": True}} for number in range(70)]
+    body = {"metadata": {"name": name, "labels": labels}, "addressType": "IPv4", "endpoints": ends, "ports": ports}
+    cluster.request("POST", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices", body)
 
 
 def test_join_asks_for_what_it_is_granted(bench: Bench) -> None:
