@@ -4,7 +4,7 @@
 """Codes of Windows that have more than one cause in one and the same operation: a short list, likeliest first, and the
 look that tells them apart.
 
-    row = find_row("0x803b0013", {RULE, HNS})
+    row = find_row("hcn", "0x803b0013", {RULE, HNS})
     row.causes[0].id, row.look
 
 A code with one known cause in an operation has no row, however many it has in others: messages_*.py name that one. Each
@@ -137,10 +137,13 @@ where an endpoint is made: no thread known here shows a second cause of theirs. 
 another container has, and none a Service's."""
 
 
-def find_row(code: str, operations: Collection[str]) -> Ambiguous | None:
-    """The row of a code as a line has it (a number, or its HRESULT), where these things were being done."""
-    try:
-        number = int(code, 0)
-    except ValueError:
+_KINDS = frozenset(("windows", "hcn", "hcs"))
+
+
+def find_row(kind: str, code: str, operations: Collection[str]) -> Ambiguous | None:
+    """The row of a code of Windows as a line has it (a number, or its HRESULT; an exit status is none, nor HTTP's),
+    where these things were being done."""
+    if kind not in _KINDS:
         return None
+    number = int(code, 0)
     return next((each for each in AMBIGUOUS if each.fits(number, operations)), None)

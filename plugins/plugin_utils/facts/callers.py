@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_NAMESPACES = r"kube-system|kube-flannel|kube-proxy|calico-system|tigera-operator"
-"""Namespaces of the node's own programs, where these run as pods."""
+_PROGRAMS = "kube-?proxy|flannel|canal|calico|antrea"
+"""Programs of a node that run as pods: their accounts have their names, whatever the namespace. All accounts of
+kube-system are the cluster's own."""
 _LOGIN = ("cluster.denied", "cluster.wrong-ca", "cluster.certificate-name", "start.kubeconfig", "start.no-login")
 """Causes of the login of kubelet, kube-proxy or flanneld, and of the CA that they trust."""
 _RULES = ("kube-proxy.",)
@@ -36,7 +37,7 @@ CALLERS = (
     ),
     Caller(
         "a pod's program",
-        re.compile(rf"\bsystem:serviceaccount:(?!(?:{_NAMESPACES}):)"),
+        re.compile(rf"\bsystem:serviceaccount:(?!kube-system:)[\w.-]{{1,253}}:(?![\w.-]{{0,253}}?(?:{_PROGRAMS}))"),
         _LOGIN,
     ),
     Caller("Docker", re.compile(r"^docker\b|\b[Ee]rror response from daemon: "), _RULES),

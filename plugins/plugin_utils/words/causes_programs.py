@@ -661,7 +661,7 @@ CAUSES: tuple[Cause, ...] = (
         "join.leftovers",
         "Something of an earlier join is there",
         "Files, a running kubelet or a Ready Node of that name.",
-        REJOIN.said("With the node drained: kubeadm reset on it, kubectl delete node NAME, then join again."),
+        REJOIN,
     ),
     logged(
         "join.not-admin",

@@ -70,9 +70,10 @@ def _cause_of(cause: Cause, told: Sequence[Told], message: str, host: str) -> di
 
 def say(meaning: Mapping[str, Any]) -> str:
     """A meaning in a line, with its id beside it; a list has its ids already."""
-    named = "" if meaning.get("causes") or meaning["id"] == NOT_KNOWN else f"[{meaning['id']}]"
-    said = (meaning["title"], named, *(meaning[key] for key in ("cause", "remedy", "ours")))
-    return " ".join(each for each in said if each).strip()
+    title = str(meaning["title"])
+    if meaning["id"] != NOT_KNOWN:
+        title += "." if meaning.get("causes") else f" [{meaning['id']}]."
+    return " ".join(each for each in (title, *(meaning[key] for key in ("cause", "remedy", "ours"))) if each).strip()
 
 
 def is_place(meaning: Mapping[str, Any]) -> bool:

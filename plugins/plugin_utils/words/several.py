@@ -39,7 +39,7 @@ def row_of(record: str, message: Message | Rule) -> Ambiguous | None:
     if not isinstance(message, Rule) or not any(isinstance(each, int) for each in message.reasons):
         return None
     line = parse(record)
-    row = find_row(line.innermost.code, line.operations)
+    row = find_row(line.innermost.kind, line.innermost.code, line.operations)
     if row is None or message.finding not in {each.id for each in row.causes}:
         return None
     never = excluded(record)

@@ -142,6 +142,21 @@ def test_who_did_not_say_so_is_excluded_from_nothing() -> None:
     assert excluded("E1120 10:00:00.1 1 kubelet.go:150] odd") == ()
 
 
+@pytest.mark.parametrize(
+    ("account", "own"),
+    [
+        ("kube-system:kube-proxy", True),
+        ("own-network:flannel", True),
+        ("calico-system:calico-node", True),
+        ("kube-system:persistent-volume-binder", True),
+        ("kube-flannel:default", False),
+        ("shop:web", False),
+    ],
+)
+def test_an_account_is_no_pods_with_the_name_of_a_nodes_program_or_in_kube_system(account: str, *, own: bool) -> None:
+    assert (excluded(f'User "system:serviceaccount:{account}" cannot list nodes') == ()) == own
+
+
 def test_a_row_stands_over_causes() -> None:
     for each in MESSAGES:
         if each.over != ANY:

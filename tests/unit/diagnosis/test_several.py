@@ -13,7 +13,7 @@ from ansible_collections.winkube.node.plugins.plugin_utils.facts.message_places 
 from ansible_collections.winkube.node.plugins.plugin_utils.network.model import Hns
 from ansible_collections.winkube.node.plugins.plugin_utils.words.causes import CAUSES
 from ansible_collections.winkube.node.plugins.plugin_utils.words.finding import Finding, Seen
-from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import meanings
+from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import meanings, say
 
 from tests.judge.signs import DRASTIC
 from tests.unit.components.nodes import LAYOUT
@@ -57,10 +57,21 @@ def test_words_of_one_cause_stay_definite() -> None:
 
 
 def test_a_code_with_one_known_cause_has_no_row() -> None:
-    assert find_row("2", {PROCESS}) is None
-    assert find_row("32", {ENDPOINT}) is None
+    assert find_row("windows", "2", {PROCESS}) is None
+    assert find_row("windows", "32", {ENDPOINT}) is None
     (said,) = meanings("hcs::System::CreateProcess web: The system cannot find the file specified.: unknown", "win1")
     assert said["id"] == "container.command" and "causes" not in said
+
+
+def test_a_number_of_another_kind_has_no_row() -> None:
+    row, code = AMBIGUOUS[0], str(AMBIGUOUS[0].codes[0])
+    assert find_row("hcn", code, row.doing) == row
+    assert find_row("exit", code, row.doing) is find_row("http", code, row.doing) is None
+
+
+def test_a_list_is_a_sentence() -> None:
+    (said,) = meanings(PORT, "")
+    assert say(said).startswith(f"{said['title']}. {said['cause']} ")
 
 
 def with_logs(found: tuple[Finding, ...], *ruled_out: str) -> tuple[Finding, ...]:
