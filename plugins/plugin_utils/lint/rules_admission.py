@@ -4,8 +4,9 @@
 """Fields that a Windows pod must not have: with `os.name: windows` the API server rejects it.
 
 The release that first rejects each field is from validateWindows in pkg/apis/core/validation of Kubernetes 1.23 to
-1.37, and a test compares it with the real code (tests/real/apiserver_judge). Fields of pointer type are rejected if
-present, so `privileged: false` too; `hostPID` and `hostIPC` are plain booleans, so `false` is absence.
+1.37 (facts/rule_steps.txt), and a test compares it with the real code (tests/real/apiserver_judge). Fields of pointer
+type are rejected if present, so `privileged: false` too; `hostPID` and `hostIPC` are plain booleans, so `false` is
+absence.
 """
 
 from __future__ import annotations
