@@ -128,6 +128,8 @@ class _Reader:
         self.too_new: _Refused | None = None
         self._after = ""
         self._background = False
+        # Of the last pipeline.
+        self._kind = _NONE
         self._statements: dict[str, Callable[[int], None]] = {
             "if": self._if,
             "while": self._while,
@@ -226,13 +228,15 @@ class _Reader:
             self.at = found.end()
             self._using()
             self._lines(semicolons=True)
-        start = self.at
+        start, first = self.at, len(self.commands)
         self._attributes()
         if self._keyword("param"):
             self._param(start)
             self._lines(semicolons=True)
         else:
+            # They are of the first statement.
             self.at = start
+            del self.commands[first:]
         start = self.at
         if self._keyword(*_NAMED_BLOCKS):
             self.at = start
@@ -280,16 +284,20 @@ class _Reader:
         labelled = bool(self._take(_LABEL))
         if labelled:
             self._lines()
-        start = self.at
-        found = _KEYWORDS.match(self.text, self.at)
-        reads = self._statements.get(found.group().lower()) if found else None
-        if found and reads:
-            self.at = found.end()
-            reads(start)
+        if self._with_a_keyword():
             return True
         if not self._chain():
             return labelled
         self._end_of_statement()
+        return True
+
+    def _with_a_keyword(self) -> bool:
+        found = _KEYWORDS.match(self.text, self.at)
+        reads = self._statements.get(found.group().lower()) if found else None
+        if not found or not reads:
+            return False
+        self.at = found.end()
+        reads(found.start())
         return True
 
     def _end_of_statement(self) -> None:
@@ -711,28 +719,28 @@ class _Reader:
                 self._lines()
                 if not self._value():
                     raise self._unexpected()
+                self._kind = _VALUE
                 return True
-            written = self.text[start : self.at].strip()
+            end = self.at
+            written = self.text[start:end].strip()
             files: list[str] = []
             while self._redirection(files):
                 self._blanks()
             self.commands.append(Command((written,), self._after, tuple(files)))
-        elif not self._command():
+            self._rest_of_a_pipeline()
+            self._kind = kind if self.at == end else _VALUE
+            return True
+        if not self._command():
             if self._peek() == "|" and self._peek(2) != "||":
                 raise self._refused("PowerShell wants a command before |")
             return False
         self._rest_of_a_pipeline()
+        self._kind = _VALUE
         return True
 
     def _value(self) -> bool:
         """What is assigned: any statement."""
-        found = _KEYWORDS.match(self.text, self.at)
-        reads = self._statements.get(found.group().lower()) if found else None
-        if found and reads:
-            start, self.at = self.at, found.end()
-            reads(start)
-            return True
-        return self._chain()
+        return self._with_a_keyword() or self._chain()
 
     def _rest_of_a_pipeline(self) -> None:
         while True:
@@ -1137,19 +1145,10 @@ class _Reader:
         with self._within("(", ")"):
             self._lines()
             before, self._after = self._after, "("
-            begin, first = self.at, len(self.commands)
-            kind = self._expression()
-            self._blanks()
-            if kind == _TARGET and self._peek() in (")", "\r", "\n"):
-                self._after = before
-            else:
-                self.at = begin
-                del self.commands[first:]
-                kind = _VALUE
-                if not self._chain():
-                    raise self._refused("PowerShell wants something in it", start)
-                self._after = before
-        return kind
+            if not self._chain():
+                raise self._refused("PowerShell wants something in it", start)
+            self._after = before
+            return self._kind
 
     def _script_block(self) -> None:
         with self._within("{", "}", ";"):

@@ -109,6 +109,17 @@ def test_the_image_decides_which_powershell_reads_it() -> None:
 def test_brackets_within_brackets_end_somewhere() -> None:
     for opening in ("(", "$(", "@{a=", "{", "!", ",", "[a]", "-", "if (1) {"):
         read(opening * 5000, seven=False)
+    for opening, closing in (
+        ("(", ")"),
+        ("$(", ")"),
+        ("{", "}"),
+        ("[a[", "]]"),
+        ("@(", ")"),
+        ("if (1) {", "}"),
+        ('"$(', ')"'),
+    ):
+        for depth in (25, 2000):
+            assert read(opening * depth + "1" + closing * depth, seven=False)[1] is None
 
 
 def test_the_finding_says_where_and_why() -> None:
