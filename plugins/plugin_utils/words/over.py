@@ -58,7 +58,8 @@ _DESCRIBED = re.compile(r"Name: +\S")
 _READY = re.compile(r"Conditions: .*\bReady +True\b")
 _RESTARTED = re.compile(r"Restart Count: +[1-9]")
 _EVENT = re.compile(
-    rf"(?:[\w-]+ +)?(?:{AGE} +)?(?P<kind>Normal|Warning) +(?P<reason>\w+) +(?:{AGE}|(?P<object>[a-z]+/[\w.:-]+))\b"
+    rf"(?:(?P<namespace>(?!{AGE} )[a-z0-9][\w-]*) +)?(?:{AGE} +)?(?P<kind>Normal|Warning) +(?P<reason>\w+) +"
+    rf"(?:{AGE}|(?P<object>[a-z]+/[\w.:-]+))\b"
 )
 _DAY = timedelta(days=1)
 _CODES_OF_PODS = frozenset(("hcn", "hcs"))
@@ -135,13 +136,13 @@ class Ends:
     def _who(self, record: Record, event: re.Match[str] | None) -> str:
         """Who speaks: the program, else its process, if one of them is told; of an event what it is about."""
         if event:
-            return event["object"] or f"described {self._section(record)}"
+            return f"{event['namespace']} {event['object'] or self._section(record)}"
         return program_of(parse(record.text).program) or _process(record)
 
 
 def _process(record: Record) -> str:
     found = _PROCESS.match(record.text)
-    number = next(filter(None, found.groups()), "1") if found else "1"
+    number = next(filter(None, found.groups())) if found else _FIRST
     return "" if number == _FIRST else f"process {number}"
 
 

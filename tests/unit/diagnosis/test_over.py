@@ -56,17 +56,25 @@ def test_what_kubectl_describes_as_ready_or_started_is_over(text: str, findings:
     assert about(text) == findings
 
 
-ROW = "default  {age}  {kind}  {reason}  {thing}  {said}"
+ROW = "{namespace}  {age}  {kind}  {reason}  {thing}  {said}"
 NO_SECRET = 'MountVolume.SetUp failed for volume "a" : references non-existent secret key: b'
 
 
 @pytest.mark.parametrize(
-    ("thing", "age", "findings"),
-    [("pod/a", "5m", ()), ("pod/b", "5m", ("volume.object-missing",)), ("pod/a", "12m", ("volume.object-missing",))],
+    ("namespace", "thing", "age", "findings"),
+    [
+        ("one", "pod/a", "5m", ()),
+        ("two", "pod/a", "5m", ("volume.object-missing",)),
+        ("one", "pod/b", "5m", ("volume.object-missing",)),
+        ("one", "pod/a", "12m", ("volume.object-missing",)),
+    ],
 )
-def test_an_event_is_over_by_a_later_one_of_the_same_pod(thing: str, age: str, findings: tuple[str, ...]) -> None:
-    failed = ROW.format(age="9m", kind="Warning", reason="FailedMount", thing="pod/a", said=NO_SECRET)
-    started = ROW.format(age=age, kind="Normal", reason="Started", thing=thing, said="Started container a")
+def test_an_event_is_over_by_a_later_one_of_the_same_pod(
+    namespace: str, thing: str, age: str, findings: tuple[str, ...]
+) -> None:
+    failed = ROW.format(namespace="one", age="9m", kind="Warning", reason="FailedMount", thing="pod/a", said=NO_SECRET)
+    said = "Started container a"
+    started = ROW.format(namespace=namespace, age=age, kind="Normal", reason="Started", thing=thing, said=said)
     for lines in ((failed, started), (started, failed)):
         assert about("\n".join(lines)) == findings
 
@@ -74,10 +82,15 @@ def test_an_event_is_over_by_a_later_one_of_the_same_pod(thing: str, age: str, f
 @pytest.mark.parametrize(("node", "over"), [("node/win1", True), ("node/win2", False)])
 def test_a_node_that_is_ready_ends_what_its_own_kubelet_said(node: str, *, over: bool) -> None:
     full = ROW.format(
-        age="9m", kind="Warning", reason="InvalidDiskCapacity", thing="node/win1", said="invalid capacity 0"
+        namespace="default",
+        age="9m",
+        kind="Warning",
+        reason="InvalidDiskCapacity",
+        thing="node/win1",
+        said="invalid capacity 0",
     )
     said = f"Node {node[5:]} status is now: NodeReady"
-    ready = ROW.format(age="5m", kind="Normal", reason="NodeReady", thing=node, said=said)
+    ready = ROW.format(namespace="default", age="5m", kind="Normal", reason="NodeReady", thing=node, said=said)
     worth = Worth.NOTHING if over else Worth.PLACES
     assert explain({"it": f"{full}\n{ready}"}).worth == explain({"it": f"{ready}\n{full}"}).worth == worth
 
