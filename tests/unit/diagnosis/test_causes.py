@@ -18,12 +18,12 @@ from ansible_collections.winkube.node.plugins.plugin_utils.words.line import par
 from ansible_collections.winkube.node.plugins.plugin_utils.words.meanings import meanings
 from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import (
     MESSAGES,
-    PLACES,
     about,
     explain_text,
     search,
 )
 from ansible_collections.winkube.node.plugins.plugin_utils.words.places import NO_CAUSE, place_sentence
+from ansible_collections.winkube.node.plugins.plugin_utils.words.precedence import PLACES
 
 from tests.unit.components.nodes import LAYOUT
 from tests.unit.diagnosis.samples import samples
