@@ -46,6 +46,24 @@ def test_what_is_executed_nowhere_is_listed_by_function_with_its_reason() -> Non
     assert trace.nowhere([OUTER], executed) == []
 
 
+def test_a_case_is_traced_where_it_ran_with_the_scripts_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That it ran with the scripts for people as they are says nothing of a changed script of the nodes."""
+    monkeypatch.setenv("WINKUBE_CACHE", str(tmp_path / "cache"))
+    both = [
+        replace(OUTER, file=str(FILES[0].relative_to(source.ROOT))),
+        replace(INNER, file=min(statements.FOR_PEOPLE)),
+    ]
+    everything = trace.untraced(both)
+    nodes, people = trace.parts("linux", both)
+    ran = f"{trace.CASE}{everything[0]}]"
+    people.write({ran: []})
+    assert trace.untraced(both) == everything
+    nodes.write({ran: [0]})
+    assert trace.untraced(both) == everything[1:]
+
+
 def test_each_function_on_the_list_has_a_reason_and_each_reason_a_function() -> None:
     """The list is of the last run of `make pwsh-trace`."""
     names = [line.partition("  ")[0] for line in trace.LIST.read_text().splitlines()[1:]]

@@ -82,7 +82,7 @@ def main(arguments: list[str]) -> int:
     missed = nowhere(all_statements, executed)
     told = reasons()
     print("\n".join(lines(missed, told)))
-    if not untraced(executed):
+    if not untraced(all_statements):
         LIST.write_text(listed(missed), encoding="utf-8")
     print(json.dumps(figures(all_statements, executed)))
     return done.returncode
@@ -236,9 +236,11 @@ def listed(missed: Iterable[Missed]) -> str:
     return HEAD + "".join(f"{one.name}  {len(one.statements)} of {one.of}\n" for one in missed)
 
 
-def untraced(executed: Mapping[program.Platform, Iterable[str]]) -> list[str]:
-    """The cases that one of the places provides for and none has traced."""
-    traced = {test for place in PLACES for test in executed[place]}
+def untraced(found: Sequence[Statement]) -> list[str]:
+    """The cases that one of the places provides for and none has traced in all of the scripts as they are."""
+    traced = {
+        test for place in PLACES for test in set.intersection(*(set(part.known()) for part in parts(place, found)))
+    }
     provided = [case for case in all_cases() if any(case.needs <= each - {"ipv6"} for each in (LINUX, WINE))]
     return [case.id for case in provided if f"{CASE}{case.id}]" not in traced]
 
