@@ -53,6 +53,11 @@ PAGES = (
     Page("/stream ", body=b"x" * 5000, says_length=False),
     Page("/page ", body=b"<!DOCTYPE html><html>log in first</html>"),
     Page("/moved ", 302, headers={"Location": "/hello"}),
+    # Over five pages to the last one.
+    Page("/moved-5 ", 301, headers={"Location": "/moved-4"}),
+    Page("/moved-4 ", 302, headers={"Location": "/moved-3"}),
+    Page("/moved-3 ", 307, headers={"Location": "/moved-2"}),
+    Page("/moved-2 ", 308, headers={"Location": "/moved"}),
     Page("/round ", 302, headers={"Location": "/round"}),
     Page("/short ", body=b"hel", headers={"Content-Length": "5"}),
     Page("/secret ", body=b"told", header="X-Token: open-sesame\r\n"),
