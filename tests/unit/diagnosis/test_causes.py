@@ -22,7 +22,6 @@ from ansible_collections.winkube.node.plugins.plugin_utils.words.messages import
     explain_text,
     search,
 )
-from ansible_collections.winkube.node.plugins.plugin_utils.words.precedence import PLACES
 from ansible_collections.winkube.node.plugins.plugin_utils.words.places import NO_CAUSE, place_sentence
 from ansible_collections.winkube.node.plugins.plugin_utils.words.precedence import PLACES
 
