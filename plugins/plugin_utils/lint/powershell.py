@@ -579,15 +579,7 @@ class _Reader:
             elif not self._keyword("static", "hidden"):
                 break
         if self._variable():
-            self._blanks()
-            if self._peek() == "=":
-                self.at += 1
-                self._lines()
-                if not self._expression():
-                    raise self._unexpected()
-                self._blanks()
-            if self._peek() not in ("", ";", "}", "\r", "\n"):
-                raise self._unexpected()
+            self._initial()
             return
         if not self._take(_WORD):
             raise self._unexpected()
@@ -622,15 +614,19 @@ class _Reader:
                     break
                 if not self._take(_WORD):
                     raise self._unexpected()
-                self._blanks()
-                if self._peek() == "=":
-                    self.at += 1
-                    self._lines()
-                    if not self._expression():
-                        raise self._unexpected()
-                    self._blanks()
-                if self._peek() not in ("", ";", "}", "\r", "\n"):
-                    raise self._unexpected()
+                self._initial()
+
+    def _initial(self) -> None:
+        """`= value` of a member, if it has one, and its end."""
+        self._blanks()
+        if self._peek() == "=":
+            self.at += 1
+            self._lines()
+            if not self._expression():
+                raise self._unexpected()
+            self._blanks()
+        if self._peek() not in ("", ";", "}", "\r", "\n"):
+            raise self._unexpected()
 
     def _data(self, _start: int) -> None:
         self._blanks()
@@ -740,7 +736,7 @@ class _Reader:
 
     def _value(self) -> bool:
         """What is assigned: any statement."""
-        return self._with_a_keyword() or self._chain()
+        return bool(self._deeper(lambda: self._with_a_keyword() or self._chain()))
 
     def _rest_of_a_pipeline(self) -> None:
         while True:
@@ -948,14 +944,14 @@ class _Reader:
         start = self.at
         self.at += 1
         self._lines()
-        if not self._expression(commas):
+        if not self._deeper(lambda: self._expression(commas)):
             raise self._refused("PowerShell wants a value after ?", start)
         self._lines()
         if self._peek() != ":":
             raise self._refused("PowerShell finds no : for it", start)
         self.at += 1
         self._lines()
-        if not self._expression(commas):
+        if not self._deeper(lambda: self._expression(commas)):
             raise self._refused("PowerShell wants a value after :", start)
 
     def _list(self, commas: bool) -> int:

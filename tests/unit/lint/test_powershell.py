@@ -107,7 +107,7 @@ def test_the_image_decides_which_powershell_reads_it() -> None:
 
 
 def test_brackets_within_brackets_end_somewhere() -> None:
-    for opening in ("(", "$(", "@{a=", "{", "!", ",", "[a]", "-", "if (1) {"):
+    for opening in ("(", "$(", "@{a=", "{", "!", ",", "[a]", "-", "if (1) {", "$a=", "1?", "1?1:", "$a=throw "):
         read(opening * 5000, seven=False)
     for opening, closing in (
         ("(", ")"),
