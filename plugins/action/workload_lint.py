@@ -20,7 +20,7 @@ from ..plugin_utils.lint.engine import Report, add_unreadable, lint
 from ..plugin_utils.lint.fix import FixedFile, apply_fixes, fix
 from ..plugin_utils.lint.manifest import UnreadableError, live_documents, read_documents
 from ..plugin_utils.lint.model import Severity
-from ..plugin_utils.lint.profile import SETTINGS, Profile, SettingError, apply_settings
+from ..plugin_utils.lint.profile import SETTINGS, SettingError
 from ..plugin_utils.lint.rendering import ChartValues, Rendering
 from ..plugin_utils.lint.report import as_dict, fold, headline, render, summary
 from ..plugin_utils.lint.rulebook import UnknownRuleError, rule_id
@@ -85,7 +85,7 @@ class ActionModule(ClusterAction):
             raise Refused(f"one of the following is required: {', '.join((*INPUTS, 'from_cluster'))}")
         config = self._config(how.config)
         given = {name: options[name] for name in SETTINGS if options[name] is not None}
-        profile = apply_settings(apply_settings(Profile(), config.settings), given)
+        profile = config.profile(given)
         ignore = (*config.ignore, *(_ignore(entry) for entry in how.ignore or ()))
         charts = tuple(self._chart(each) for each in how.charts or ())
         rendering = config.rendering(profile.minor, charts, how.build_dependencies)

@@ -53,6 +53,10 @@ def main(arguments: list[str]) -> int:
     if {"-h", "--help"} & set(arguments):
         print(__doc__)
         return 0
+    for name in arguments:
+        if name.startswith("--") and not Path(name).exists():
+            print(f"winkube-explain: there is no option {escape(name)}; --help says what it takes.", file=sys.stderr)
+            return 2
     given = read_all(arguments)
     for sentence in given.refused:
         print(f"winkube-explain: {sentence}", file=sys.stderr)

@@ -26,7 +26,7 @@ from .fix import apply_fixes, fix
 from .manifest import Document, UnreadableError
 from .model import Severity
 from .policies import NAMESPACE_LABEL, build_policies
-from .profile import FAMILIES, MODES, RUNTIMES, SETTINGS, UNKNOWN_PODS, Profile, SettingError, apply_settings
+from .profile import FAMILIES, MODES, RUNTIMES, SETTINGS, UNKNOWN_PODS, Profile, SettingError
 from .report import FORMATS, VERSION, place, render, rule_page, summary
 from .rule import Complete, Remove, Rule, fill_gaps
 from .rulebook import HYGIENE, RULES, UnknownRuleError, rule_id
@@ -154,7 +154,7 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
             out.write(explain(options.explain))
             return OK
         config = _config(options.config)
-        profile = apply_settings(apply_settings(Profile(), config.settings), _settings(options))
+        profile = config.profile(_settings(options))
         if options.policies is not None:
             out.write(build_policies(options.policies, profile.minor))
             return OK
@@ -197,9 +197,12 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
         UnreadableError,
         SilenceError,
         UnknownRuleError,
-        OSError,
     ) as error:
         err.write(f"workload-lint: {error}\n")
+        return UNUSABLE
+    except OSError as error:
+        said = f"{error.filename}: {error.strerror}." if error.filename else str(error)
+        err.write(f"workload-lint: {said}\n")
         return UNUSABLE
     for entry in report.unused:
         err.write(f"{entry.where}: this ignore entry matched nothing.\n")

@@ -19,14 +19,14 @@ ignore:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .manifest import Document, UnreadableError, read_documents
 from .model import as_list
-from .profile import SETTINGS
+from .profile import SETTINGS, Profile, SettingError, apply_settings
 from .rendering import ChartValues, Rendering
 from .rulebook import UnknownRuleError, rule_id
 from .silence import Ignore
@@ -63,6 +63,14 @@ class Config:
     def folder(self) -> str:
         """From where its patterns of files count."""
         return os.path.dirname(self.file) or "."  # noqa: PTH120
+
+    def profile(self, given: Mapping[str, Any]) -> Profile:
+        """The cluster by its settings, and by those given here, which stand before them. Raises SettingError."""
+        try:
+            own = apply_settings(Profile(), self.settings)
+        except SettingError as error:
+            raise SettingError(f"{self.file}: {error}") from None
+        return apply_settings(own, given)
 
     def rendering(
         self,

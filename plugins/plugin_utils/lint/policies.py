@@ -22,7 +22,8 @@ NAMESPACE_LABEL = "winkube.node/os=windows"
 
 # Source: k8s.io/apimachinery pkg/util/validation IsQualifiedName, IsValidLabelValue.
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
-_LABEL = re.compile(rf"(?:(?=.{{1,253}}/)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/)?{_NAME}=(?:{_NAME})?")
+_PART = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
+_LABEL = re.compile(rf"(?:(?=.{{1,253}}/){_PART}(?:\.{_PART})*/)?{_NAME}=(?:{_NAME})?")
 
 
 def build_policies(label: str, minor: int) -> str:

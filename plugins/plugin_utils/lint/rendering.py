@@ -111,7 +111,8 @@ def is_library(chart: Path) -> bool:
 
 def render_chart(chart: Path, rendering: Rendering) -> tuple[list[Document], list[UnreadableError]]:
     """What is in a chart under the names of their templates, equal ones once, and the reasons why it was not
-    rendered in each of its ways. Raises UnreadableError for a file of values that does not exist."""
+    rendered in each of its ways. Raises UnreadableError for a file of values that does not exist, and for a set that
+    sets nothing."""
     file = chart / CHART
     if is_library(chart):
         return [], []
@@ -119,6 +120,9 @@ def render_chart(chart: Path, rendering: Rendering) -> tuple[list[Document], lis
     for name in (name for way in ways for name in way.values):
         if "://" not in name and not Path(name).is_file():
             raise UnreadableError(f"{name}: there is no such file of values.", name)
+    for text in (text for way in ways for text in way.sets):
+        if "=" not in text:
+            raise UnreadableError(f"{chart}: set is {text!r}; it has to be KEY=VALUE.", str(file))
     helm = shutil.which("helm")
     if helm is None:
         return [], [_unchecked(file, "chart", "helm is not on the path")]

@@ -283,3 +283,9 @@ def test_a_fault_of_its_own_is_no_answer(monkeypatch: pytest.MonkeyPatch, capsys
 )
 def test_prose_and_what_only_informs_is_not_told(text: str) -> None:
     assert explain({"it": text}).lines == ("Nothing is wrong, or known, in it (messages).",)
+
+
+def test_an_option_that_does_not_exist_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert explain_cli.main(["--version"]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "winkube-explain: there is no option --version; --help says what it takes.\n")

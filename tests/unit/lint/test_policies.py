@@ -49,7 +49,8 @@ def test_no_gap_is_left_open() -> None:
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
-    "label", ["windows", "a b=c", "-a=b", "a=b=c", "a=b\n", "A/b=c", 'a="x"', "=b", f"{'a' * 64}=b"]
+    "label",
+    ["windows", "a b=c", "-a=b", "a=b=c", "a=b\n", "A/b=c", 'a="x"', "=b", f"{'a' * 64}=b", "a..b/c=d", "a.-b/c=d"],
 )
 def test_what_is_no_label_is_refused(label: str) -> None:
     code, out, err = run(f"--policies={label}")

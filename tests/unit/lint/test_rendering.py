@@ -123,6 +123,15 @@ def test_values_of_tests_then_those_of_the_configuration_then_those_of_the_comma
     assert asked(folder) == ["--kube-version=1.37.0 --values=x.yaml --set c=3"]
 
 
+def test_a_set_that_sets_nothing_is_wrong_use(folder: Path) -> None:
+    chart(folder / "web")
+    assert run("web", "--set", "image") == (
+        cli.UNUSABLE,
+        "",
+        "workload-lint: web: set is 'image'; it has to be KEY=VALUE.\n",
+    )
+
+
 def test_a_file_of_values_that_is_not_there_is_wrong_use(folder: Path) -> None:
     chart(folder / "web")
     assert run("web", "--values", "prd.yaml") == (

@@ -361,3 +361,16 @@ def test_the_name_of_a_credential_spec_is_no_secret() -> None:
     assert mask(r'{"name": "TOKEN", "value": "a\"b"}, {}') == '{"name": "TOKEN", "value": ***}, {}'
     assert mask("stringData: {password: abc, user: d}") == "stringData: {password: ***, user: d}"
     assert mask("- {name: a, secret: {secretName: b}}") == "- {name: a, secret: {secretName: b}}"
+
+
+def test_a_mistake_in_a_setting_names_the_file_that_has_it(folder: Path) -> None:
+    (folder / ".workload-lint.yml").write_text("profile: 1.33\n", encoding="utf-8")
+    said = "profile is 1.33; it has to be a quoted Kubernetes version from '1.22' to '1.37'.\n"
+    assert run("web.yml") == (cli.UNUSABLE, "", f"workload-lint: .workload-lint.yml: {said}")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("option", ["--output", "--write-baseline"])
+def test_a_report_that_cannot_be_written_is_told_by_its_name(option: str) -> None:
+    code, _out, err = run("web.yml", option, "gone/report")
+    assert (code, err) == (cli.UNUSABLE, "workload-lint: gone/report: No such file or directory.\n")
