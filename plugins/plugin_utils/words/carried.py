@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import unescape
 
 from ..foreign.values import load_json
@@ -55,12 +55,13 @@ _MOST_FIELDS = 100
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """`number` is its first line in the text, from 1; `written` when it was written, as its carrier says; `cut`: more
-    of it comes."""
+    """`number` is its first line in the text, from 1; `written` when it was written, as its carrier says, and `stream`
+    to which one of a container; `cut`: more of it comes."""
 
     number: int
     text: str
     written: str = ""
+    stream: str = ""
     cut: bool = False
 
 
@@ -85,33 +86,34 @@ def _unwrap(text: str) -> Iterator[Carried]:
             quoted = False
             if mark := _BULLET.match(line):
                 line = line[mark.end() :]
-        stream, one = _carrier(number, line)
-        if before := held.pop(stream, None):
-            one = Carried(before.number, before.text + one.text, before.written, one.cut)
+        one = _carrier(number, line)
+        if not one.stream:
+            yield from held.values()
+            held.clear()
+        if before := held.pop(one.stream, None):
+            one = replace(before, text=before.text + one.text, cut=one.cut)
         if one.cut and len(one.text) < WINDOW:
-            held[stream] = one
+            held[one.stream] = one
         else:
             yield one
     yield from held.values()
 
 
-def _carrier(number: int, line: str) -> tuple[str, Carried]:
-    """The stream that a line is a part of, empty without one, and the line of it."""
+def _carrier(number: int, line: str) -> Carried:
+    """A line without its carrier; of a stream it may be a part."""
     if line.startswith('{"log":'):
         try:
             given = load_json(line)
         except ValueError:
             given = None
         if isinstance(given, Mapping) and isinstance(said := given.get("log"), str):
-            end = said.endswith("\n")
-            return str(given.get("stream") or "log"), Carried(
-                number, said.rstrip("\r\n"), str(given.get("time")), not end
-            )
+            stream, whole = str(given.get("stream") or "log"), said.endswith("\n")
+            return Carried(number, said.rstrip("\r\n"), str(given.get("time")), stream, cut=not whole)
     if found := _CRI.match(line):
-        return found[2], Carried(number, line[found.end() :], found[1], found[3] == "P")
+        return Carried(number, line[found.end() :], found[1], found[2], cut=found[3] == "P")
     if found := _STAMPED.match(line):
-        return "", Carried(number, line[found.end() :], found[1])
-    return "", Carried(number, line)
+        return Carried(number, line[found.end() :], found[1])
+    return Carried(number, line)
 
 
 def _join_events(lines: Iterator[Carried]) -> Iterator[Carried]:

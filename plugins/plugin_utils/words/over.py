@@ -7,7 +7,7 @@
     ends.hear(record, works="kubelet", reached=True)       # each record of the text
     ends.is_over(record, "start.failed", of_start=True)
 
-Order and carrier of the text do not count, only times: an event log has its newest line first.
+Times count, and only of one time the order of the lines: an event log has its newest line first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from ..facts.message_places import PROBE
-from .line import Line, parse
+from .line import parse
 from .records import AGE, Record
 
 _RUNS = "is now running|entered the running state"
@@ -44,10 +44,9 @@ REACHED = re.compile(
     r"event=\"NodeReady\"|status as it just became ready",
     re.I,
 )
-"""After such a line of any program it has reached the API server: that it did not before is over. Sources: client-go
-tools/cache/shared_informer.go, reflector.go; flannel pkg/subnet/kube/kube.go."""
-_NOT_REACHED = frozenset(("cluster.unreachable", "cluster.own-address", "cluster.overloaded"))
-"""Any program that has reached it ends these; a fault of a login or a CA only the one with that kubeconfig."""
+"""After such a line a program has reached the API server: that it did not before is over. Of another program that says
+nothing: it may have another address, login or CA. Sources: client-go tools/cache/shared_informer.go, reflector.go;
+flannel pkg/subnet/kube/kube.go."""
 
 _PROCESS = re.compile(r"[IWEF]\d{4} \S+\s+(\d+) \S+:|\d{4}-\d\d-\d\d [\d:.]+ \[\w+\]\[(\d+)\]")
 """The process that klog and Calico name."""
@@ -55,24 +54,34 @@ _FIRST = "1"
 """What each container calls its own."""
 _DESCRIBED = re.compile(r"Name: +\S")
 """What kubectl describes begins so."""
+_LISTED = re.compile(r"Events:|Type +Reason +Age\b")
+"""Above its events, of which it has one list."""
 _READY = re.compile(r"Conditions: .*\bReady +True\b")
 _RESTARTED = re.compile(r"Restart Count: +[1-9]")
 _EVENT = re.compile(
-    rf"(?:(?P<namespace>(?!{AGE} )[a-z0-9][\w-]*) +)?(?:{AGE} +)?(?P<kind>Normal|Warning) +(?P<reason>\w+) +"
+    rf"(?:(?P<namespace>(?!{AGE} )[a-z0-9][\w-]*) +)?(?:{AGE} +)?(?:Normal|Warning) +(?P<reason>\w+) +"
     rf"(?:{AGE}|(?P<object>[a-z]+/[\w.:-]+))\b"
 )
+_VOLUMES = ("FailedAttachVolume", "FailedMapVolume", "FailedMount")
+_OF_POD = frozenset(("FailedScheduling", "NetworkNotReady", "FailedCreatePodSandBox", *_VOLUMES))
+"""A container starts when its pod is past these. Source: kubernetes pkg/kubelet/events/event.go."""
+_OF_CONTAINER = frozenset(("Failed", "BackOff", "InspectFailed", "ErrImageNeverPull"))
+"""These name no container: that one of the pod has started says nothing of the others."""
 _DAY = timedelta(days=1)
 _CODES_OF_PODS = frozenset(("hcn", "hcs"))
+_When = tuple[datetime, int]
+"""Time and line: of one time, the later line is later."""
 
 
 class Ends:
     """What the records of a text end, and when."""
 
     def __init__(self) -> None:
-        self._works: dict[str, datetime] = {}
-        self._reached: dict[str, datetime] = {}
-        self._started: dict[str, tuple[datetime, int]] = {}
+        self._works: dict[str, _When] = {}
+        self._reached: dict[str, _When] = {}
+        self._started: dict[str, _When] = {}
         self._sections: list[int] = []
+        self._listed: set[int] = set()
         self._ready: set[int] = set()
         self._restarted: set[int] = set()
 
@@ -81,6 +90,10 @@ class Ends:
         the order of their lines."""
         if _DESCRIBED.match(record.text):
             self._sections.append(record.number)
+        elif _LISTED.match(record.text):
+            if self._section(record) in self._listed:
+                self._sections.append(record.number)
+            self._listed.add(self._section(record))
         elif _READY.match(record.text):
             self._ready.add(self._section(record))
         elif _RESTARTED.match(record.text):
@@ -88,30 +101,28 @@ class Ends:
         event = _EVENT.match(record.text)
         if not (event or works or reached) or (at := record.moment) is None:
             return
-        who = self._who(record, event)
+        who, when = self._who(record, event), (at, record.number)
         if event and event["reason"] == "Started":
-            self._started[who] = max(self._started.get(who, (at, 0)), (at, record.number))
+            self._started[who] = max(self._started.get(who, when), when)
         everyone = {who} if event else {who, *filter(None, (_process(record), works))}
         for told, names in ((self._works, everyone if works else ()), (self._reached, everyone if reached else ())):
             for name in names:
-                told[name] = max(told.get(name, at), at)
+                told[name] = max(told.get(name, when), when)
 
     def is_over(self, record: Record, finding: str, *, of_start: bool) -> bool:
-        """Whether the same program, where the API server was not reached any, says later within a day that it works;
-        or the pod of an event has started since, or is Ready."""
+        """Whether the same program says later within a day that it works; or the pod of an event has started since, or
+        is Ready."""
         event = _EVENT.match(record.text)
-        if event and self._is_of_ready(record, event, parse(record.text)):
+        if event and self._is_of_ready(record, event):
             return True
         at = record.moment
         if at is None:
             return False
         who = self._who(record, event)
         ends = [self._works.get(who)] if of_start else []
-        if finding in _NOT_REACHED:
-            ends += self._reached.values()
-        elif finding.startswith("cluster."):
+        if finding.startswith("cluster."):
             ends.append(self._reached.get(who))
-        return any(end is not None and timedelta() <= end - at <= _DAY for end in ends)
+        return any(end and (at, record.number) <= end and end[0] - at <= _DAY for end in ends)
 
     def is_place_over(self, record: Record) -> bool:
         """The same of a record of which no cause is known: what its program says of itself, and not of a pod."""
@@ -119,13 +130,11 @@ class Ends:
         of_itself = line.object.partition(" ")[0] in {"", "node"} and line.innermost.kind not in _CODES_OF_PODS
         return self.is_over(record, "", of_start=of_itself)
 
-    def _is_of_ready(self, record: Record, event: re.Match[str], line: Line) -> bool:
-        """A container starts when its volumes, network and image are there; of its own end that says nothing."""
-        section = self._section(record)
-        if PROBE in line.operations:
-            return section in self._ready - self._restarted
+    def _is_of_ready(self, record: Record, event: re.Match[str]) -> bool:
+        if event["reason"] in _OF_CONTAINER or PROBE in parse(record.text).operations:
+            return self._section(record) in self._ready - self._restarted
         started, at = self._started.get(self._who(record, event)), record.moment
-        if event["kind"] != "Warning" or "restarting" in record.text or started is None or at is None:
+        if event["reason"] not in _OF_POD or started is None or at is None:
             return False
         return (at, record.number) < started
 

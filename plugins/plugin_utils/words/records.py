@@ -45,8 +45,8 @@ _HINT = re.compile(
 """What kubeadm, kubectl and docker say to the reader, and what a build tool (npm, yarn, MSBuild, Maven, BuildKit) warns
 of: nothing of it tells what failed. CoreDNS' warnings begin as Maven's do, with the name of a plugin."""
 _OPEN = re.compile(r"(?:[,(=]|: ?)$")
-_KLOG = re.compile(r"[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)")
-_STAMP = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)")
+_KLOG = re.compile(r"[IWEF](\d\d)(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
+_STAMP = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
 _WINDOWS = re.compile(
     rf"\W*(?:(?:\d+|{LEVEL})[\",;\t ]+)?(?P<one>\d{{1,2}})(?P<sign>[/.])(?P<two>\d{{1,2}})[/.](?P<year>\d{{4}}),? "
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?(?:\s(?P<half>[AP])M)?"
@@ -101,9 +101,11 @@ def records(text: str) -> tuple[Record, ...]:
 
 
 def _is_newest_first(found: Iterable[Record]) -> bool:
-    """Whether no time is later than the one before, and some are earlier. Times of two clocks do not tell."""
+    """Whether no second is later than the one before, and some are earlier: within one, threads of a program may write
+    in any order. Times of two clocks do not tell."""
     last, fell = None, False
-    for when in (each.moment for each in found if each.headed):
+    for at in (each.moment for each in found if each.headed):
+        when = at and at.replace(microsecond=0)
         if when is not None and last is not None:
             if when > last or last - when > _YEAR:
                 return False
@@ -115,7 +117,7 @@ def _is_newest_first(found: Iterable[Record]) -> bool:
 def _records(text: str) -> Iterator[Record]:
     parts: list[str] = []
     head = Record("", 0, False)
-    last, size = "", 0
+    last, size, stream = "", 0, ""
     for line in carried(text):
         said = line.text.strip()
         if not said or _HINT.match(line.text):
@@ -123,7 +125,8 @@ def _records(text: str) -> Iterator[Record]:
             continue
         headed = _HEAD.match(line.text) is not None
         size += len(said) + 1
-        if parts and last and not headed and size <= WINDOW and _continues(line.text, last):
+        goes_on = not headed and size <= WINDOW and line.stream == stream
+        if parts and last and goes_on and _continues(line.text, last):
             parts.append(said)
             last, head = said, replace(head, last=line.number)
             continue
@@ -134,7 +137,7 @@ def _records(text: str) -> Iterator[Record]:
             yield from (replace(head, text=piece, headed=True) for piece in cut_line(said))
             parts, last = [], ""
             continue
-        parts, last, size = [said], said, len(said)
+        parts, last, size, stream = [said], said, len(said), line.stream
     if parts:
         yield _whole(head, parts)
 
@@ -171,11 +174,10 @@ def moment(line: str) -> datetime | None:
     """When a line was written: klog's and syslog's (which know no year), an ISO time anywhere in its beginning, an
     event's of Windows, or an age in a table of Kubernetes' events, which is compared with other ages alone."""
     if found := _KLOG.match(line):
-        month, day, hour, minute, second = (int(each) for each in found.groups())
-        return _at(2000, month, day, hour, minute, second)
+        return _with_fraction("2000", *found.groups())
     begin = line[:80]
     if found := _STAMP.search(begin):
-        return _at(*(int(each) for each in found.groups()))
+        return _with_fraction(*found.groups())
     if found := _WINDOWS.match(begin):
         return _of_windows(found)
     if found := _SYSLOG.match(begin):
@@ -195,6 +197,13 @@ def _of_windows(found: re.Match[str]) -> datetime | None:
     if found["half"]:
         hour = hour % 12 + (12 if found["half"] == "P" else 0)
     return _at(int(found["year"]), month, day, hour, int(found["minute"]), int(found["second"] or 0))
+
+
+def _with_fraction(*parts: str | None) -> datetime | None:
+    """Of year to second, and the digits of a second's fraction."""
+    *whole, fraction = (each or "" for each in parts)
+    at = _at(*(int(each) for each in whole))
+    return at and at.replace(microsecond=int(fraction.ljust(6, "0")))
 
 
 def _at(year: int, month: int, day: int, hour: int, minute: int, second: int) -> datetime | None:

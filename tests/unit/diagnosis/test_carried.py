@@ -135,7 +135,7 @@ def test_events_of_windows_are_records_in_the_order_of_their_times(text: str) ->
         ('"82397","11/20/2026 1:02:03 PM","Information","x"', "2026-11-20 13:02:03"),
         ("4188 Nov 20 13:02  Error x", "2000-11-20 13:02:00"),
         ("Nov 20 13:02:03 win1 kubelet[1]: x", "2000-11-20 13:02:03"),
-        ("E1120 13:02:03.1 1 a.go:1] x", "2000-11-20 13:02:03"),
+        ("E1120 13:02:03.1 1 a.go:1] x", "2000-11-20 13:02:03.100000"),
         ("13/13/2026 13:02:03 7036 Error x", "None"),
         ("the certificate of 11/20/2026 1:02:03 PM", "None"),
     ],
@@ -159,15 +159,19 @@ def test_dockers_and_cris_parts_of_a_line_are_joined() -> None:
     cri = "\n".join(f"{stamp} {each}" for each in parts)
     assert [each.text for each in records(cri)] == ["ready", f"{REFUSED} at x"]
     assert about(cri) == ("hns.policy-refused",)
+    between = f"{stamp} stderr P a\n==> other.log <==\n{stamp} stderr F b"
+    assert [each.text for each in records(between)] == ["a", "==> other.log <==", "b"]
+    streams = f"{stamp} stdout F listens\n{stamp} stderr F   at x\n{stamp} stdout F   at y"
+    assert [each.text for each in records(streams)] == ["listens", "at x", "at y"]
     (one,) = records(f"{docker('hcnCreateEnd')}\n{docker(REFUSED[12:])}")
-    assert (one.text, one.number, str(one.moment)) == (REFUSED, 1, "2026-11-20 10:00:00")
+    assert (one.text, one.number, str(one.moment)) == (REFUSED, 1, "2026-11-20 10:00:00.100000")
     (cut,) = records(f"{stamp} stderr P {REFUSED}")
     assert cut.text == REFUSED
 
 
 def test_a_stamp_before_a_line_of_a_log_is_its_time() -> None:
     (one,) = records("2026-11-20T10:00:00.1Z E1120 09:00:00.1 7 proxier.go:1] no")
-    assert (parse(one.text).program, str(one.moment)) == ("kube-proxy", "2026-11-20 10:00:00")
+    assert (parse(one.text).program, str(one.moment)) == ("kube-proxy", "2026-11-20 10:00:00.100000")
 
 
 def test_a_list_of_fields_that_is_no_event_keeps_its_lines() -> None:

@@ -26,6 +26,12 @@ MOUNT = (
     '  Warning  FailedMount  {age} (x3 over 9m)  kubelet  MountVolume.SetUp failed for volume "a" : '
     "references non-existent secret key: b"
 )
+PULL = (
+    '  Warning  Failed  {age}  kubelet  Failed to pull image "h/a:1": failed to do request: Head "https://h/v2/a": '
+    "tls: failed to verify certificate: x509: certificate signed by unknown authority"
+)
+SIDECAR = "  Normal  Started  {age}  kubelet  Started container sidecar"
+LIST = "Events:\n  Type  Reason  Age  From  Message\n  ----  ------  ---  ----  -------\n{}\n"
 STARTED = "  Normal  Started  {age}  kubelet  Started container iis"
 RESTARTING = "  Warning  BackOff  {age} (x9 over 9m)  kubelet  Back-off restarting failed container iis in pod a"
 
@@ -49,6 +55,9 @@ def pod(*events: str, ready: bool = True, restarts: int = 0, name: str = "iis") 
         (pod(STARTED, "9m", MOUNT, "8m"), ("volume.object-missing",)),
         (pod(STARTED, "9m", MOUNT, "8m", ready=False), ("volume.object-missing",)),
         (pod(MOUNT, "9m", name="one") + pod(STARTED, "8m", name="two"), ("volume.object-missing",)),
+        (pod(PULL, "9m", SIDECAR, "8m", ready=False), ("image.registry-certificate",)),
+        (pod(PULL, "9m", STARTED, "8m"), ()),
+        (LIST.format(MOUNT.format(age="9m")) + LIST.format(STARTED.format(age="8m")), ("volume.object-missing",)),
         (pod(RESTARTING, "20s", STARTED, "5s", restarts=9, ready=False), ("pod.stuck",)),
     ],
 )
@@ -108,6 +117,18 @@ def test_newest_first_a_program_that_runs_again_ends_what_it_said_before(words: 
     assert about(f"{line}\n{earlier}") == about(line)
     other = runs.replace("containerd", "kubelet")
     assert about(f"{other}\n{line}") == about(line)
+
+
+NO_LOGIN = (
+    "E1120 10:00:0{at} {process} run.go:72] failed to run Kubelet: unable to load bootstrap kubeconfig: "
+    "stat C:\\k\\b.conf: no such file or directory"
+)
+
+
+@pytest.mark.parametrize(("at", "findings"), [("5.05", ()), ("5.2", ("start.no-login",))])
+def test_within_a_second_the_later_line_counts(at: str, findings: tuple[str, ...]) -> None:
+    failed, works = NO_LOGIN.format(at=at, process=7), WORKS.format(process=7)
+    assert about(f"{failed}\n{works}") == about(f"{works}\n{failed}") == findings
 
 
 UNKNOWN = "E1120 10:00:0{second}.1 {process} {file}:9] The moon is full: {said}"

@@ -146,12 +146,12 @@ REACHES = "I0512 12:00:09.100000 12 {}:9] Caches are synced"
     ("reason", "file", "over"),
     [
         ("dial tcp 10.0.0.1:6443: connect: connection refused", "kubelet.go", True),
-        ("dial tcp 10.0.0.1:6443: connect: connection refused", "proxier.go", True),
+        ("dial tcp 10.0.0.1:6443: connect: connection refused", "proxier.go", False),
         ("x509: certificate signed by unknown authority", "kubelet.go", True),
         ("x509: certificate signed by unknown authority", "proxier.go", False),
     ],
 )
-def test_another_program_that_reaches_the_api_server_says_nothing_of_this_ones_login(
+def test_another_program_that_reaches_the_api_server_says_nothing_of_this_one(
     reason: str, file: str, over: bool
 ) -> None:
     assert (about(f"{STRANGE}{reason}\n{REACHES.format(file)}") == ()) == over
