@@ -48,6 +48,8 @@ REACHED = re.compile(
 nothing: it may have another address, login or CA. Sources: client-go tools/cache/shared_informer.go, reflector.go;
 flannel pkg/subnet/kube/kube.go."""
 
+_AGAIN = re.compile(r"has done this (?!1 )\d+ time", re.I)
+"""The service manager starts what has ended: of what ended more than once, one more start says nothing."""
 _PROCESS = re.compile(r"[IWEF]\d{4} \S+\s+(\d+) \S+:|\d{4}-\d\d-\d\d [\d:.]+ \[\w+\]\[(\d+)\]")
 """The process that klog and Calico name."""
 _FIRST = "1"
@@ -116,7 +118,7 @@ class Ends:
         if event and self._is_of_ready(record, event):
             return True
         at = record.moment
-        if at is None:
+        if at is None or _AGAIN.search(record.text):
             return False
         who = self._who(record, event)
         ends = [self._works.get(who)] if of_start else []

@@ -119,6 +119,15 @@ def test_newest_first_a_program_that_runs_again_ends_what_it_said_before(words: 
     assert about(f"{other}\n{line}") == about(line)
 
 
+@pytest.mark.parametrize(("times", "findings"), [(1, ()), (2, ("start.ended",)), (10, ("start.ended",))])
+def test_a_service_that_ends_again_and_again_is_not_well_where_it_was_started_last(
+    times: int, findings: tuple[str, ...]
+) -> None:
+    ended = f"The kubelet service terminated unexpectedly.  It has done this {times} time(s)."
+    runs = "11/20/2026 10:00:09 AM 7036 Information The kubelet service entered the running state."
+    assert about(f"11/20/2026 10:00:04 AM 7034 Error {ended}\n{runs}") == findings
+
+
 NO_LOGIN = (
     "E1120 10:00:0{at} {process} run.go:72] failed to run Kubelet: unable to load bootstrap kubeconfig: "
     "stat C:\\k\\b.conf: no such file or directory"
