@@ -57,6 +57,7 @@ def pod(*events: str, ready: bool = True, restarts: int = 0, name: str = "iis") 
         (pod(MOUNT, "9m", name="one") + pod(STARTED, "8m", name="two"), ("volume.object-missing",)),
         (pod(PULL, "9m", SIDECAR, "8m", ready=False), ("image.registry-certificate",)),
         (pod(PULL, "9m", STARTED, "8m"), ()),
+        (pod(PULL, "9m", STARTED, "8m", restarts=1), ("image.registry-certificate",)),
         (LIST.format(MOUNT.format(age="9m")) + LIST.format(STARTED.format(age="8m")), ("volume.object-missing",)),
         (pod(RESTARTING, "20s", STARTED, "5s", restarts=9, ready=False), ("pod.stuck",)),
     ],
