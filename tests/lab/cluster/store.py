@@ -97,14 +97,13 @@ class Store:
         return found
 
     def list(self, kind: Kind, namespace: str = "") -> list[Object]:
-        """All of a kind, or those of one namespace, by namespace and name."""
-        held = self._objects.get(kind.key, {})
-        return [copied(held[key]) for key in sorted(held) if not namespace or key[0] == namespace]
+        """All of a kind, or those of one namespace, in the order of etcd's keys: kube-system/a before kube/a."""
+        return [copied(found) for _key, found in self.rows(kind, namespace)]
 
     def rows(self, kind: Kind, namespace: str = "") -> Sequence[Row]:
         """As `list`, with the keys, and no copies: for reading alone. An object that changes becomes another one."""
         held = self._objects.get(kind.key, {})
-        return [(key, held[key]) for key in sorted(held) if not namespace or key[0] == namespace]
+        return [(key, held[key]) for key in sorted(held, key="/".join) if not namespace or key[0] == namespace]
 
     # -- writing -------------------------------------------------------------------------------------------------
 

@@ -98,6 +98,17 @@ def test_a_list_that_the_server_has_forgotten_is_read_anew_in_one_piece(seen: Se
     assert seen.forms == ["limit", "continue", "continue", "whole"], "410 is not asked again"
 
 
+def test_pieces_over_namespaces_go_on_where_the_last_one_ended(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
+    """etcd has kube-system/ before kube/: it sorts whole keys."""
+    monkeypatch.setattr(client, "PIECE", 1)
+    with seen.lab.api.lock:
+        seen.lab.store.create(BY_NAME["Namespace"], "", {"metadata": {"name": "kube"}})
+        for space in ("kube", "kube-system"):
+            seen.lab.store.create(BY_NAME["ConfigMap"], space, {"metadata": {"name": "of-two"}, "data": {}})
+    found = seen.client.items("/api/v1/configmaps?fieldSelector=metadata.name%3Dof-two")
+    assert [each["metadata"]["namespace"] for each in found] == ["kube-system", "kube"]
+
+
 def test_a_server_that_continues_a_list_in_a_circle_is_refused() -> None:
     piece = b'{"kind": "NodeList", "metadata": {"continue": "again"}, "items": []}'
     api = client.Cluster(lambda: Connection("https://x", b"", lambda *_of: (200, piece)))
