@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from ..plugin_utils.cluster.client import Cluster
 from ..plugin_utils.cluster.error import ClusterError
-from ..plugin_utils.components import registry
 from ..plugin_utils.components.join import join
 from ..plugin_utils.components.kubernetes_fit import check_node_name
 from ..plugin_utils.components.layout import Layout
@@ -42,14 +41,16 @@ class ActionModule(ConvergingAction):
 
     _how: RepairOptions
     _left: tuple[str, ...] = ()
-    """The components to which the repair leaves its work."""
+    """The roles to which the repair leaves its work, as the record names their tasks."""
+    _found_nothing: bool = False
+    """Whether roles follow all the same. The Node is told when they have run."""
 
     def keep_record(self, work: Callable[[], dict[str, Any]], *, changes: bool) -> dict[str, Any]:
         """As any task; then the condition Healthy, from the record that the repair is in."""
         try:
             return super().keep_record(work, changes=changes)
         finally:
-            if self.adds.repair is not None and self._how.conditions:
+            if self.adds.repair is not None and self._how.conditions and not self._found_nothing:
                 self._write_health(self._how.node_name)
 
     def work(self, options: dict[str, Any], layout: Layout) -> dict[str, Any]:
@@ -96,7 +97,9 @@ class ActionModule(ConvergingAction):
         ran, result = self.converge(stages, options, needed=rejoin.reads(layout))
         roles = rejoin.roles(layout, ran.reading)
         self._leave_to(roles)
-        return result | rejoin.as_data(ran.learned.get(PAST) or rejoin.Past(), roles)
+        found = ran.learned.get(PAST) or rejoin.Past()
+        self._found_nothing = not (found.why or found.stale or found.networks)
+        return result | rejoin.as_data(found, roles)
 
     def _cni_conf(self, options: dict[str, Any], how: RepairOptions) -> dict[str, Any]:
         """Mend the CNI configuration that the runtime takes."""
@@ -129,7 +132,7 @@ class ActionModule(ConvergingAction):
 
     def _leave_to(self, roles: Iterable[str]) -> None:
         """What follows is the work of these roles."""
-        self._left = tuple(each.name for each in registry.COMPONENTS if each.role in set(roles))
+        self._left = tuple(roles)
 
     def _restart(self, options: dict[str, Any], how: RepairOptions) -> dict[str, Any]:
         repair = NodeRepair(self._node, self.begin(options), restart.reads(self._node.layout))

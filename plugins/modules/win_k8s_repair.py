@@ -165,6 +165,7 @@ options:
         the machine in vain, and V(True) after the next one that was not. With one Event for each change.
       - A repair that leaves its work to roles makes it V(Unknown), until they have run
         (M(winkube.node.k8s_windows_conditions)) or a run that plans the node finds that nothing differs.
+      - A V(rejoin) that finds nothing to do does not write it.
     type: bool
     default: false
 attributes:

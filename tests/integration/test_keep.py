@@ -207,6 +207,16 @@ def test_a_repair_that_leaves_its_work_to_roles_says_so_until_they_have_run(two:
     assert two.site("--limit", "win1", playbook=REPAIR, **repair).recap["win1"].changed == 0
 
 
+def test_a_rejoin_of_a_node_that_is_well_says_nothing_on_it(two: Kept) -> None:
+    assert keep(two).rc == 0
+    assert told(two)["Healthy"][0] == "True"
+    repair = {"winkube_repair": "rejoin", "winkube_conditions": True}
+    again = two.site("--limit", "win1", playbook=REPAIR, **repair)
+    assert told(two)["Healthy"][:2] == ("True", "NothingInVain"), told(two)["Healthy"]
+    assert again.rc == 0 and again.recap["win1"].changed == 0, again.output
+    assert ("win1", "LeftToRoles") not in events(two)
+
+
 def test_drift_says_it_on_the_node_as_well(two: Kept) -> None:
     two.host.in_turn(lambda: two.host.node.drive.write(CONFIG, b"version = 2\n"))
     folder = str(two.bench.directory / "reports")

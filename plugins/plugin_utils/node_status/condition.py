@@ -76,9 +76,9 @@ def healthy(cause: str = "", why: str = "") -> Condition:
     return Condition(HEALTHY, "False", make_reason(cause), shorten(f"The repair {cause} was in vain: {why}"))
 
 
-def left_to(cause: str, components: Sequence[str]) -> Condition:
-    """Healthy while a repair has left its work to components."""
-    said = f"The repair {cause} leaves its work to roles that have not run yet: {', '.join(components)}."
+def left_to(cause: str, roles: Sequence[str]) -> Condition:
+    """Healthy while a repair has left its work to roles."""
+    said = f"The repair {cause} leaves its work to roles that have not run yet: {', '.join(roles)}."
     return Condition(HEALTHY, "Unknown", LEFT_TO_ROLES, shorten(said))
 
 

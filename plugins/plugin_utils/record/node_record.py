@@ -68,7 +68,7 @@ class Repair:
     mended: bool = field(metadata=_told("Whether it ended as it should, with the roles that it left its work to."))
     why: str = field(default="", metadata=_told("What became of it, where it did not."))
     left_to: tuple[str, ...] = field(
-        default=(), metadata=_told("The components to which it left its work, and which have not run since.")
+        default=(), metadata=_told("The roles to which it left its work, and which have not run since.")
     )
 
 
@@ -226,7 +226,7 @@ def add(record: NodeRecord, added: Added) -> NodeRecord:
 
 
 def _go_on(repair: Repair, added: Added) -> Repair:
-    """The repair once a task has done what was left to it."""
+    """The repair once a task has done what was left to its role."""
     if added.about not in repair.left_to or not added.ends or added.failure is not None:
         return repair
     left = tuple(about for about in repair.left_to if about != added.about)

@@ -36,7 +36,7 @@ def test_a_node_with_another_error_is_not_healthy_again(
     assert action.adds.repair == told
 
 
-def test_a_repair_that_leaves_its_work_to_roles_names_their_components(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repair_that_leaves_its_work_to_roles_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
     action: Any = ActionModule(SimpleNamespace(check_mode=False), *(MagicMock() for _argument in range(5)))
     action.adds = Adding()
     how = SimpleNamespace(action="finding", finding="kube-proxy.arguments")
@@ -49,7 +49,7 @@ def test_a_repair_that_leaves_its_work_to_roles_names_their_components(monkeypat
 
     monkeypatch.setattr(ActionModule, "_work", {"finding": find})
     action.work({}, None)
-    told = Repair(cause="kube-proxy.arguments", mended=False, left_to=("cni", "kube-proxy"))
+    told = Repair(cause="kube-proxy.arguments", mended=False, left_to=("kube_proxy", "cni"))
     assert action.adds.repair == told
 
 
