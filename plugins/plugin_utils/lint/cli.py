@@ -144,6 +144,8 @@ def main(arguments: Sequence[str], out: TextIO | None = None, err: TextIO | None
     options = parser.parse_args(arguments)
     if options.list_rules and options.format not in _FORMS_OF_RULES:
         parser.error(f"--list-rules goes with --format {' or '.join(_FORMS_OF_RULES)}, not {options.format}")
+    if options.paths and (options.list_rules or options.policies is not None):
+        parser.error(f"--{'list-rules' if options.list_rules else 'policies'} takes no PATH: {options.paths[0]}")
     if options.list_rules:
         out.write(list_rules(options.format))
         return OK

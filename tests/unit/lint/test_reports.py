@@ -285,6 +285,15 @@ def test_a_format_that_the_list_of_rules_does_not_have(capsys: pytest.CaptureFix
     assert "--list-rules goes with --format text or json, not sarif" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("asked", [["--list-rules"], ["--policies", "team=windows"]])
+def test_what_prints_and_ends_takes_no_path(asked: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Failed before: the path was passed over without a word."""
+    with pytest.raises(SystemExit) as ended:
+        run(*asked, "deploy")
+    assert ended.value.code == cli.UNUSABLE
+    assert f"{asked[0]} takes no PATH: deploy" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "ids"),
     [
