@@ -17,9 +17,10 @@ description:
   - C(winkube.node/Healthy) is V(False) if the last repair of the run was in vain, and V(Unknown) while one has left its
     work to roles. Without a repair in the run it is written, as V(True), to a Node of which nothing is left to do and
     that has no such condition yet, or is V(Unknown).
-  - A condition is written only if status, reason or message changes, with one Event for each. A Node that already says
-    so gets no request.
-  - The Nodes are read in one list for all hosts of the task. Where there is no such Node, nothing is done.
+  - A condition is written only if status, reason or message changes, with one Event for each. Nothing is written to
+    a Node that already says so.
+  - The Nodes are read in one list for all hosts of the task; that of a host which the run has changed or repaired is
+    read by itself. Where there is no such Node, nothing is done.
   - A cluster that refuses it, or does not answer, is a warning.
 extends_documentation_fragment:
   - winkube.node.cluster

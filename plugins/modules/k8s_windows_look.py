@@ -12,7 +12,7 @@ version_added: 0.1.0
 author: The winkube.node authors (@winkube)
 description:
   - Reads the Nodes of the cluster, in one list for all hosts of the task, and says how this host's Node differs from
-    what is wanted. The machine itself is not asked.
+    what is wanted. The machine itself is not asked. The Node of a host that the run has changed is read by itself.
   - It cannot see what only the machine knows; the playbook C(drift.yml) does.
 extends_documentation_fragment:
   - winkube.node.cluster

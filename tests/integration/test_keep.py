@@ -207,6 +207,18 @@ def test_a_repair_that_leaves_its_work_to_roles_says_so_until_they_have_run(two:
     assert two.site("--limit", "win1", playbook=REPAIR, **repair).recap["win1"].changed == 0
 
 
+def test_the_next_node_s_repair_is_told_from_the_node_as_it_is_now(two: Kept) -> None:
+    """The hosts of a task share a list of Nodes for half a minute, and repair.yml takes one host after the other: that
+    of the first is older than what the repair of the second says on its Node."""
+    assert keep(two).rc == 0
+    for name in ("win1", "win2"):
+        host = two.bench.lab.host(name)
+        host.in_turn(lambda host=host: host.node.drive.delete(r"C:\k\cni\win-bridge.exe"))
+    mended = two.site(playbook=REPAIR, winkube_repair="cni.plugin-missing", winkube_conditions=True)
+    assert mended.rc == 0, mended.output
+    assert [told(two, name)["Healthy"][1] for name in ("win1", "win2")] == ["NothingInVain"] * 2
+
+
 def test_a_rejoin_of_a_node_that_is_well_says_nothing_on_it(two: Kept) -> None:
     assert keep(two).rc == 0
     assert told(two)["Healthy"][0] == "True"

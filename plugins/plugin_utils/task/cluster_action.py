@@ -21,6 +21,7 @@ from ..engine.resource import Refused
 from ..engine.sentences import as_result
 from .argument_spec import plain
 from .module_action import ControllerAction
+from .recorded import find_store
 
 
 class ClusterAction(ControllerAction):
@@ -31,7 +32,11 @@ class ClusterAction(ControllerAction):
         return self._need(Cluster.open(asdict(access)))
 
     def recall_cluster(self, access: Access) -> Cluster:
-        """The cluster as the hosts of the task know it, for reading alone. Refused without a kubeconfig."""
+        """The cluster as the hosts of the task know it, for reading alone. A host that the run has changed or repaired
+        asks for itself: what an earlier batch was told may be older than that. Refused without a kubeconfig."""
+        record = find_store().record(self._host)
+        if record.done or record.repairs:
+            return self.open_cluster(access)
         return self._need(Cluster.remembering(asdict(access), self.share_answers(access)))
 
     def share_answers(self, access: Access) -> Remembered:
