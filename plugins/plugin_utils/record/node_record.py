@@ -176,7 +176,7 @@ class NodeRecord:
         default=None, metadata=_told("What win_k8s_diagnose returns, where it ran.")
     )
     repairs: tuple[Repair, ...] = field(
-        default=(), metadata=_told("What repairs tried, in their order; the condition Healthy is made from the last.")
+        default=(), metadata=_told("What repairs tried, in their order; the condition Healthy is made from them.")
     )
 
     def to_data(self) -> dict[str, Any]:

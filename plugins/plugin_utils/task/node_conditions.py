@@ -41,13 +41,15 @@ def judge_health(record: NodeRecord, node: NodeObject) -> list[Condition]:
 
 
 def judge_repairs(record: NodeRecord) -> list[Condition]:
-    """Healthy, of the last repair of the run; none where there was none."""
+    """Healthy, of the repairs of the run: False where the last was in vain, else Unknown while one waits for roles.
+    None where there was no repair."""
     if not record.repairs:
         return []
     last = record.repairs[-1]
-    if last.left_to:
-        return [left_to(last.cause, last.left_to)]
-    return [healthy() if last.mended else healthy(last.cause, last.why)]
+    if not last.mended and not last.left_to:
+        return [healthy(last.cause, last.why)]
+    waits = next((each for each in reversed(record.repairs) if each.left_to), None)
+    return [healthy() if waits is None else left_to(waits.cause, waits.left_to)]
 
 
 def write_conditions(

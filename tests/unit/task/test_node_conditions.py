@@ -53,6 +53,7 @@ def record(*repairs: Repair, planned: Mapping[str, tuple[Step, ...]] | None = No
         ((VAIN,), (), [("False", "FlannelSubnetEnvStale")]),
         ((VAIN, MENDED), (), [("True", "NothingInVain")]),
         ((MENDED, VAIN), ("winkube.node/Healthy",), [("False", "FlannelSubnetEnvStale")]),
+        ((LEFT, VAIN), (), [("False", "FlannelSubnetEnvStale")]),
         ((), (), [("True", "NothingInVain")]),
         ((), ("winkube.node/Healthy",), []),
     ],
@@ -92,6 +93,11 @@ def test_a_node_of_which_nothing_is_left_is_well_though_no_run_saw_the_roles(
     found = judge_health(record(*repairs, planned=planned), node("winkube.node/Healthy", reason="LeftToRoles"))
     waits = ["LeftToRoles"] if repairs else []
     assert [each.reason for each in found] == (waits if planned else ["NothingInVain"])
+
+
+def test_another_repair_does_not_do_what_an_earlier_one_has_left_to_roles() -> None:
+    (told,) = judge_repairs(record(LEFT, MENDED))
+    assert (told.status, told.reason) == ("Unknown", "LeftToRoles") and "rejoin" in told.message
 
 
 def test_a_repair_in_vain_stays_so_where_nothing_is_left() -> None:
