@@ -150,7 +150,7 @@ def test_each_component_of_site_yml_can_be_had_alone_and_is_left_out_where_it_is
 @pytest.mark.row("JR-04")
 def test_after_the_clean_up_repair_yml_runs_the_roles_that_the_module_names() -> None:
     (play,) = yaml.safe_load((ROOT / "playbooks" / "repair.yml").read_text(encoding="utf-8"))
-    _confirmed, repair, follow, _uncordon = play["tasks"]
+    _confirmed, repair, follow, *_uncordon_and_say = play["tasks"]
     assert repair["register"] in follow["loop"]
     assert "winkube.node.win_k8s_repair" in repair
     assert follow["ansible.builtin.include_role"]["name"] == "winkube.node.{{ winkube_role }}"
