@@ -1166,7 +1166,7 @@ class _Reader:
                     raise self._unexpected()
                 self._blanks()
                 if self._peek() != "=":
-                    raise self._refused("PowerShell wants a = after a name in @{ }", start)
+                    raise self._refused("PowerShell wants a = after a name in @{", start)
                 self.at += 1
                 self._lines()
                 if not self._value():
