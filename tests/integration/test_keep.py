@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -213,7 +214,7 @@ def test_the_next_node_s_repair_is_told_from_the_node_as_it_is_now(two: Kept) ->
     assert keep(two).rc == 0
     for name in ("win1", "win2"):
         host = two.bench.lab.host(name)
-        host.in_turn(lambda host=host: host.node.drive.delete(r"C:\k\cni\win-bridge.exe"))
+        host.in_turn(partial(host.node.drive.delete, r"C:\k\cni\win-bridge.exe"))
     mended = two.site(playbook=REPAIR, winkube_repair="cni.plugin-missing", winkube_conditions=True)
     assert mended.rc == 0, mended.output
     assert [told(two, name)["Healthy"][1] for name in ("win1", "win2")] == ["NothingInVain"] * 2
