@@ -506,11 +506,12 @@ _DEEPEST = 4
 def _by_grammar(text: str, depth: int, done: dict[str, tuple[str, int]]) -> tuple[str, int]:
     """JSON is read; rules see the rest. `done` are the texts within JSON that were looked at, since objects of an API
     repeat them."""
+    text, count = _KEY_IN_RECORDS.subn(_without_key, text) if "PRIVATE KEY" in text else (text, 0)
     # For a rule a document is an object, which it leaves to its own names.
     sign = _STAND_IN * (1 + max(map(len, _STAND_INS.findall(text)), default=0))
     pieces: list[str] = []
     documents: list[str] = []
-    at = count = 0
+    at = 0
     for group in find_json(text) if depth < _DEEPEST else ():
         before = text[at : group.start]
         clean, found = _in_document(text, group, _BEFORE.search(before[-200:]) is not None, depth, done)
@@ -518,11 +519,24 @@ def _by_grammar(text: str, depth: int, done: dict[str, tuple[str, int]]) -> tupl
         documents.append(clean)
         count += found
         at = group.end
-    if not documents:
-        return _by_rules(text, depth, done)
     clean, found = _by_rules("".join([*pieces, text[at:]]), depth, done)
     stand_in = re.compile(rf'\{{"{sign}(\d+){sign}"\}}')
     return stand_in.sub(lambda match: documents[int(match[1])], clean), count + found
+
+
+_KEY_IN_RECORDS = re.compile(
+    r"(?m)^(?P<first>\{(?>[^\r\n]*?-----BEGIN ))[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+    r"(?:(?!-----END )[^\r\n])*+(?P<line>\r?\n)"
+    r"(?:\{(?:(?!-----END )[^\r\n])*+(?:\r?\n|\Z)){1,300}+"
+    r"(?P<last>\{(?:(?!-----END )[^\r\n])*+-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----)?"
+)
+"""A key that somebody has logged, each of its lines a record in JSON."""
+
+
+def _without_key(match: re.Match[str]) -> str:
+    """The first record with what ends the last one; without a last one it ends there."""
+    rest = "" if match["last"] else f'"}}{match["line"]}'
+    return f"{match['first']}PRIVATE KEY----- {MASK}{rest}"
 
 
 _STAND_IN = "\ue000"

@@ -128,6 +128,17 @@ def test_what_helps_stays(text: str) -> None:
 
 
 @pytest.mark.row("LG-06")
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_key_goes_whose_lines_are_records_of_docker(whole: bool) -> None:
+    """Failed before: 64 characters in a record of their own look like no key."""
+    key = PEM if whole else PEM.partition("-----END")[0]
+    records = [json.dumps({"log": f"{line}\n", "stream": "stdout"}) for line in ("up", *key.splitlines(), "ready")]
+    clean = redact("\n".join(records))[0].splitlines()
+    first, removed, *after = [json.loads(line)["log"] for line in clean]
+    assert (first, removed.strip()) == ("up\n", f"-----BEGIN PRIVATE KEY----- {MASK}")
+    assert after == (["ready\n"] if whole else [])
+
+
 def test_the_users_own_secrets() -> None:
     clean, count = redact("the project is Falcon, codename Falcon", patterns(["Fal.on"]))
     assert (clean, count) == (f"the project is {MASK}, codename {MASK}", 2)
