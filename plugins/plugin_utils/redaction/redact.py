@@ -519,6 +519,9 @@ def _by_grammar(text: str, depth: int, done: dict[str, tuple[str, int]]) -> tupl
         documents.append(clean)
         count += found
         at = group.end
+    if not documents:
+        clean, found = _by_rules(text, depth, done)
+        return clean, count + found
     clean, found = _by_rules("".join([*pieces, text[at:]]), depth, done)
     stand_in = re.compile(rf'\{{"{sign}(\d+){sign}"\}}')
     return stand_in.sub(lambda match: documents[int(match[1])], clean), count + found
