@@ -108,7 +108,7 @@ def _carrier(number: int, line: str) -> Carried:
             given = None
         if isinstance(given, Mapping) and isinstance(said := given.get("log"), str):
             stream, whole = str(given.get("stream") or "log"), said.endswith("\n")
-            return Carried(number, said.rstrip("\r\n"), str(given.get("time")), stream, cut=not whole)
+            return Carried(number, said.rstrip("\r\n"), str(given.get("time") or ""), stream, cut=not whole)
     if found := _CRI.match(line):
         return Carried(number, line[found.end() :], found[1], found[2], cut=found[3] == "P")
     if found := _STAMPED.match(line):
