@@ -11,6 +11,8 @@ import re
 import socket
 import ssl
 import subprocess
+import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -251,3 +253,20 @@ def running(
 
         until(is_ready, f"no kube-apiserver within {START_S:g} s: {folder}")
         yield server
+
+
+@contextmanager
+def for_a_record() -> Iterator[Server]:
+    """One for a command that writes down what it answers; without admission that needs controllers. SystemExit 2 where
+    it is not built."""
+    if command := missing():
+        print(f"kube-apiserver is not there; `{command}` builds it", file=sys.stderr)
+        raise SystemExit(2)
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder), without=["ServiceAccount"]) as server:
+        yield server
+
+
+def record_in(folder: Path) -> Path:
+    """The file of what this version answers."""
+    folder.mkdir(exist_ok=True)
+    return folder / f"{VERSION.rsplit('.', 1)[0]}.json"

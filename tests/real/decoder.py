@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -50,19 +48,12 @@ def ask(server: api_server.Server) -> dict[str, dict[str, Any]]:
 
 
 def main() -> int:
-    if command := api_server.missing():
-        print(f"kube-apiserver is not there; `{command}` builds it", file=sys.stderr)
-        return 2
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        api_server.running(Path(folder), without=["ServiceAccount"]) as server,
-    ):
-        minor = api_server.VERSION.rsplit(".", 1)[0]
-        target = types.VERDICTS / f"{minor}.json"
-        target.parent.mkdir(exist_ok=True)
-        found = {"kubernetes": api_server.VERSION, "command": "python -m tests.real.decoder", "verdicts": ask(server)}
-        target.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(f"{target}: {len(found['verdicts'])} manifests")
+    with api_server.for_a_record() as server:
+        answers = ask(server)
+    target = api_server.record_in(types.VERDICTS)
+    found = {"kubernetes": api_server.VERSION, "command": "python -m tests.real.decoder", "verdicts": answers}
+    target.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(f"{target}: {len(answers)} manifests")
     return 0
 
 

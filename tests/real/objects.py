@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from tests.corpus import objects
@@ -86,17 +84,9 @@ def _verdict(name: str, digest: str, said: Said) -> dict[str, Any]:
 
 
 def main() -> int:
-    if command := api_server.missing():
-        print(f"kube-apiserver is not there; `{command}` builds it", file=sys.stderr)
-        return 2
-    # The collection is where `make setup` put it.
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        api_server.running(Path(folder), without=["ServiceAccount"]) as server,
-    ):
+    with api_server.for_a_record() as server:
         found = ask(server)
-    target = objects.RECORDS / f"{api_server.VERSION.rsplit('.', 1)[0]}.json"
-    target.parent.mkdir(exist_ok=True)
+    target = api_server.record_in(objects.RECORDS)
     head = {"kubernetes": api_server.VERSION, "command": "python -m tests.real.objects"}
     lines = ",\n".join(json.dumps(each, separators=(",", ":")) for each in found)
     target.write_text(f'{json.dumps(head)[:-1]}, "verdicts": [\n{lines}\n]}}\n', encoding="utf-8")
